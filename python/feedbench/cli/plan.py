@@ -1,0 +1,9 @@
+"""`feedbench plan`."""
+
+from __future__ import annotations
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the command line."""

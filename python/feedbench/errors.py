@@ -1,0 +1,58 @@
+"""The errors that feedbench raises for the person at the keyboard.
+
+FeedbenchError
+├── ScenarioError       a scenario file says something that feedbench does not understand
+├── ManifestError       a target.toml does
+├── RunDirectoryError   a run directory lacks a file, or holds one of another schema
+├── ToolchainError      a tool that the work needs is not on this machine
+├── EngineError         the engine could not be started, or ended without its result
+├── TargetError         a target did not build, start, answer or end as its contract says
+└── HostError           the machine does not allow what was asked of it
+
+Each carries what happened, where, and what to try; the command line prints exactly that, on one line each, and ends
+with status 1 (2 for a mistake in the arguments).
+"""
+
+from __future__ import annotations
+
+
+class FeedbenchError(Exception):
+    """What happened, optionally where (a file, a line, a target) and a hint at what to try."""
+
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        located = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{located} ({self.hint})" if self.hint else located
+
+
+class ScenarioError(FeedbenchError):
+    """A scenario file says something that feedbench does not understand."""
+
+
+class ManifestError(FeedbenchError):
+    """A target.toml says something that feedbench does not understand."""
+
+
+class RunDirectoryError(FeedbenchError):
+    """A run directory lacks a file that this stage needs, or holds one of another schema."""
+
+
+class ToolchainError(FeedbenchError):
+    """A tool that the work needs is not on this machine."""
+
+
+class EngineError(FeedbenchError):
+    """The engine could not be started, or ended without its result."""
+
+
+class TargetError(FeedbenchError):
+    """A target did not build, start, answer or end as its contract says."""
+
+
+class HostError(FeedbenchError):
+    """The machine does not allow what was asked of it."""

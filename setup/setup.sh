@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Brings this checkout to the state that `make bench` and `make test` need; a second run changes nothing and takes a second.
+#   setup/setup.sh bench    virtual environment, feedbench, the engine
+#   setup/setup.sh test     the same, with the test tools and a headless browser
+# Says on stderr what it takes from where. Ends with one line and status 1 when something can't be had.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+purpose="${1:-bench}"
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+
+# apt_install PACKAGE...: only as root on a Debian-like machine; returns 1 where that is not so or the archive has no such package.
+apt_install() {
+    command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ] || return 1
+    if [ ! -e .feedbench/apt-updated ]; then
+        apt-get update -qq >/dev/null 2>&1 || true
+        mkdir -p .feedbench && touch .feedbench/apt-updated
+    fi
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >.feedbench/apt.log 2>&1
+}
+
+find_python() {
+    local candidate
+    for candidate in "${PYTHON:-}" python3 python3.13 python3.12 python3.11; do
+        [ -n "$candidate" ] || continue
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+virtual_environment() {
+    local lock="setup/requirements.lock" python digest
+    [ "$purpose" = test ] && lock="setup/requirements-test.lock"
+    digest="$(cat "$lock" pyproject.toml | sha256sum | cut -d' ' -f1)"
+    if [ -x .venv/bin/feedbench ] && grep -qs "$digest" .venv/locked; then return; fi
+    if [ ! -x .venv/bin/python ]; then
+        python="$(find_python)" || fail "Python 3.11 or later is needed (Debian 12: apt-get install python3 python3-venv)"
+        say "virtual environment .venv from $("$python" --version)"
+        "$python" -m venv .venv 2>/dev/null || { apt_install python3-venv && "$python" -m venv .venv; } ||
+            fail "the venv module is missing (Debian: apt-get install python3-venv)"
+    fi
+    say "Python packages from $lock"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock" ||
+        fail "the locked Python packages could not be installed (see above)"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ||
+        fail "feedbench itself could not be installed (see above)"
+    echo "$digest" >>.venv/locked
+}
+
+# The engine wants the Rust that Cargo.toml names; cargo on PATH, else Debian's, else rustup.
+cargo_command() {
+    local minimum candidate
+    minimum="$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)"
+    for candidate in cargo "$HOME/.cargo/bin/cargo"; do
+        if new_enough "$candidate" "$minimum"; then echo "$candidate"; return; fi
+    done
+    local package
+    for package in cargo cargo-web; do # cargo-web: a newer Rust that Debian stable carries for its browsers
+        if apt_install "$package" gcc libc6-dev && hash -r && new_enough /usr/bin/cargo "$minimum"; then
+            say "cargo from Debian's package $package"
+            echo /usr/bin/cargo
+            return
+        fi
+    done
+    if command -v rustup >/dev/null 2>&1; then
+        say "cargo from rustup"
+        rustup toolchain install stable --profile minimal >&2 && new_enough cargo "$minimum" && { echo cargo; return; }
+    fi
+    fail "Rust $minimum or later is needed and neither Debian nor rustup had it (try: apt-get install cargo, or rustup.rs)"
+}
+
+new_enough() {
+    local version
+    version="$("$1" --version 2>/dev/null | sed -n 's/^cargo \([0-9.]*\).*/\1/p')"
+    [ -n "$version" ] && [ "$(printf '%s\n%s\n' "$2" "$version" | sort -V | head -n1)" = "$2" ]
+}
+
+engine() {
+    local cargo
+    cargo="$(cargo_command)"
+    say "engine with $("$cargo" --version)"
+    "$cargo" build --release --locked --quiet -p feedbench-engine || fail "the engine did not build (see above)"
+}
+
+browser() {
+    command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 && return
+    say "Chromium for the report's tests"
+    apt_install chromium || say "no Chromium to be had: the browser tests will be skipped and say so"
+}
+
+virtual_environment
+engine
+if [ "$purpose" = test ]; then browser; fi
