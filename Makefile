@@ -1,11 +1,13 @@
-# make bench      sets up what it needs, builds the targets, runs scenarios/quick.toml (≤ 5 min), prints the ranking, writes report.html
-# make test       sets up the same way and passes every test
-# make lint       formats checked, clippy, ruff, mypy
+# make bench          sets up what it needs, builds the targets, runs scenarios/quick.toml (at most 5 minutes), prints the ranking, writes report.html
+# make test           sets up the same way; format, lint, types, then every test
 # make bench-engine   the engine against the raw epoll loop, interleaved on the same two cores
+# make salih          the first paper's campaign, re-run (about 1½ hours)
 SHELL := /bin/bash
 FEEDBENCH := .venv/bin/feedbench
+CARGO = $(shell cat .feedbench/cargo)
+PIP_COMPILE := pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links --no-header
 .DEFAULT_GOAL := bench
-.PHONY: bench test lint format bench-engine setup setup-test lock clean
+.PHONY: setup setup-test bench test lint format bench-engine salih lock clean
 
 setup:
 	@setup/setup.sh bench
@@ -16,26 +18,28 @@ setup-test:
 bench: setup
 	@$(FEEDBENCH) run scenarios/quick.toml
 
-lint: setup-test
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	.venv/bin/ruff format --check .
-	.venv/bin/ruff check .
-	.venv/bin/mypy
+test: setup-test lint
+	$(CARGO) test --workspace --locked --quiet
+	.venv/bin/pytest --quiet
 
-test: setup-test
-	cargo test --workspace --locked --quiet
-	.venv/bin/pytest
+lint: setup-test
+	@setup/lint.sh
 
 format: setup-test
-	cargo fmt --all
+	$(CARGO) fmt --all
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
 
-# Re-compiles the locked requirements; without the address of any index.
+bench-engine: setup
+	@target/release/feedbench-engine limit
+
+salih: setup
+	@$(FEEDBENCH) run scenarios/papers/salih.toml
+
+# Compiles the locked requirements anew; no index's address goes in.
 lock:
-	pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links --no-header --extra setup -o setup/requirements.lock pyproject.toml
-	pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links --no-header --extra setup --extra test -c setup/requirements.lock -o setup/requirements-test.lock pyproject.toml
+	$(PIP_COMPILE) --extra setup -o setup/requirements.lock pyproject.toml
+	$(PIP_COMPILE) --extra setup --extra test -c setup/requirements.lock -o setup/requirements-test.lock pyproject.toml
 
 clean:
 	rm -rf .venv target .feedbench

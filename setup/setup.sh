@@ -10,13 +10,16 @@ purpose="${1:-bench}"
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
-# apt_install PACKAGE...: only as root on a Debian-like machine; returns 1 where that is not so or the archive has no such package.
+# The list of Debian's packages, fetched once.
+apt_lists() {
+    mkdir -p .feedbench
+    [ -e .feedbench/apt-updated ] || { apt-get update -qq >/dev/null 2>&1 && touch .feedbench/apt-updated; } || true
+}
+
+# apt_install PACKAGE...: as root on a Debian-like machine; returns 1 elsewhere, or when the archive has no such package.
 apt_install() {
     command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ] || return 1
-    if [ ! -e .feedbench/apt-updated ]; then
-        apt-get update -qq >/dev/null 2>&1 || true
-        mkdir -p .feedbench && touch .feedbench/apt-updated
-    fi
+    apt_lists
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >.feedbench/apt.log 2>&1
 }
 
@@ -58,10 +61,11 @@ cargo_command() {
     for candidate in cargo "$HOME/.cargo/bin/cargo"; do
         if new_enough "$candidate" "$minimum"; then echo "$candidate"; return; fi
     done
-    local package
-    for package in cargo cargo-web; do # cargo-web: a newer Rust that Debian stable carries for its browsers
-        if apt_install "$package" gcc libc6-dev && hash -r && new_enough /usr/bin/cargo "$minimum"; then
-            say "cargo from Debian's package $package"
+    local flavour
+    for flavour in "" -web; do # -web: the newer Rust that Debian stable carries for its browsers
+        if debian_offers "rustc$flavour" "$minimum" && apt_install "cargo$flavour" gcc libc6-dev &&
+            new_enough /usr/bin/cargo "$minimum"; then
+            say "cargo from Debian's package cargo$flavour"
             echo /usr/bin/cargo
             return
         fi
@@ -73,16 +77,29 @@ cargo_command() {
     fail "Rust $minimum or later is needed and neither Debian nor rustup had it (try: apt-get install cargo, or rustup.rs)"
 }
 
+# at_least VERSION MINIMUM
+at_least() {
+    [ -n "$1" ] && [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n1)" = "$2" ]
+}
+
+# new_enough CARGO MINIMUM
 new_enough() {
-    local version
-    version="$("$1" --version 2>/dev/null | sed -n 's/^cargo \([0-9.]*\).*/\1/p')"
-    [ -n "$version" ] && [ "$(printf '%s\n%s\n' "$2" "$version" | sort -V | head -n1)" = "$2" ]
+    at_least "$("$1" --version 2>/dev/null | sed -n 's/^cargo \([0-9.]*\).*/\1/p')" "$2"
+}
+
+# debian_offers PACKAGE MINIMUM
+debian_offers() {
+    command -v apt-cache >/dev/null 2>&1 || return 1
+    apt_lists
+    at_least "$(apt-cache policy "$1" | sed -n 's/^ *Candidate: \([0-9.]*\).*/\1/p')" "$2"
 }
 
 engine() {
     local cargo
+    mkdir -p .feedbench
     cargo="$(cargo_command)"
-    say "engine with $("$cargo" --version)"
+    echo "$cargo" >.feedbench/cargo
+    [ -x target/release/feedbench-engine ] || say "engine with $("$cargo" --version)"
     "$cargo" build --release --locked --quiet -p feedbench-engine || fail "the engine did not build (see above)"
 }
 
