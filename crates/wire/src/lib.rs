@@ -1,0 +1,4 @@
+//! The WebSocket protocol (RFC 6455) as functions on bytes: no socket, no clock, no allocation in the hot path.
+
+pub mod frame;
+pub mod mask;
