@@ -108,18 +108,17 @@ pub(crate) fn u32_at(bytes: &[u8; RECORD_BYTES], offset: usize) -> u32 {
     u32::from_le_bytes(word)
 }
 
-/// FNV-1a with 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): eight lines in any language that wants to check a file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fnv1a(pub(crate) u64);
+/// CRC-32 (IEEE 802.3, as in zlib and gzip): every language that writes or checks a sample file has a fast one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Checksum(crc32fast::Hasher);
 
-impl Fnv1a {
-    pub(crate) const fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+impl Checksum {
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
     }
 
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+    /// The checksum of all bytes so far, as wide as the footer's field.
+    pub(crate) fn value(&self) -> u64 {
+        u64::from(self.0.clone().finalize())
     }
 }

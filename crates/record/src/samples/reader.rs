@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use super::{u64_at, Fnv1a, Sample, SampleHeader, FOOTER_MAGIC, MAGIC, RECORD_BYTES, VERSION};
+use super::{u64_at, Checksum, Sample, SampleHeader, FOOTER_MAGIC, MAGIC, RECORD_BYTES, VERSION};
 
 /// A header is a few hundred bytes; a length beyond this is damage, not a header to make room for.
 const HEADER_LIMIT_BYTES: u32 = 1 << 20;
@@ -45,7 +45,7 @@ pub struct SampleReader<R: Read> {
     /// Read ahead by one, as only the end of the file tells a footer from a record.
     ahead: Option<[u8; RECORD_BYTES]>,
     records: u64,
-    checksum: Fnv1a,
+    checksum: Checksum,
     ending: Option<Ending>,
 }
 
@@ -94,7 +94,7 @@ impl<R: Read> SampleReader<R> {
             header,
             ahead: None,
             records: 0,
-            checksum: Fnv1a::new(),
+            checksum: Checksum::default(),
             ending: None,
         };
         reader.ahead = reader.read_chunk()?;
@@ -118,7 +118,8 @@ impl<R: Read> SampleReader<R> {
         };
         self.ahead = self.read_chunk()?;
         if self.ahead.is_none() && chunk[..8] == FOOTER_MAGIC {
-            let whole = u64_at(&chunk, 8) == self.records && u64_at(&chunk, 16) == self.checksum.0;
+            let whole =
+                u64_at(&chunk, 8) == self.records && u64_at(&chunk, 16) == self.checksum.value();
             self.ending = Some(if whole {
                 Ending::Complete
             } else {

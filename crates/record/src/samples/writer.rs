@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Fnv1a, Sample, SampleHeader, FOOTER_MAGIC, MAGIC, RECORD_BYTES, VERSION};
+use super::{Checksum, Sample, SampleHeader, FOOTER_MAGIC, MAGIC, RECORD_BYTES, VERSION};
 
 /// Appends records to a buffer that exists already, and writes them out where the caller allows it.
 ///
@@ -21,7 +21,7 @@ pub struct SampleWriter<W: Write> {
     capacity_bytes: usize,
     written: u64,
     appended: u64,
-    checksum: Fnv1a,
+    checksum: Checksum,
     failure: Option<(io::ErrorKind, String)>,
 }
 
@@ -66,7 +66,7 @@ impl<W: Write> SampleWriter<W> {
             capacity_bytes: 0,
             written: 0,
             appended: 0,
-            checksum: Fnv1a::new(),
+            checksum: Checksum::default(),
             failure: None,
         };
         Ok(writer.with_capacity(DEFAULT_CAPACITY_RECORDS))
@@ -126,7 +126,7 @@ impl<W: Write> SampleWriter<W> {
         let mut footer = [0; RECORD_BYTES];
         footer[0..8].copy_from_slice(&FOOTER_MAGIC);
         footer[8..16].copy_from_slice(&self.written.to_le_bytes());
-        footer[16..24].copy_from_slice(&self.checksum.0.to_le_bytes());
+        footer[16..24].copy_from_slice(&self.checksum.value().to_le_bytes());
         self.sink.write_all(&footer)?;
         self.sink.flush()?;
         Ok((self.written, self.sink))
