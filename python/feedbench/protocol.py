@@ -1,0 +1,71 @@
+"""How a scenario is measured: blocks and slices (Protocol), what spoils a block (Gates), what must hold (Expect).
+
+The reasons for each default are in METHODOLOGY.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Durations in ns; `slice_ns` None: targets one after the other; warm-up and measuring are per cell and block."""
+
+    blocks: int = 11
+    slice_ns: int | None = 25_000_000
+    drop_first: float = 0.10
+    warmup_ns: int = 1_000_000_000
+    measure_ns: int = 1_000_000_000
+    quantiles: tuple[str, ...] = ("p50", "p99")
+    margin_ratio: float = 0.01
+    margin_ns: int = 250
+    confidence: float = 0.95
+    pin: bool = True
+    shield: bool = True
+    cpus_awake: bool = True
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Protocol:
+        fields = dict(document)
+        return cls(quantiles=tuple(fields.pop("quantiles")), **fields)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "quantiles": list(self.quantiles)}
+
+
+@dataclass(frozen=True)
+class Gates:
+    """Limits on the environment, blind to the target: a block beyond one is counted and shown, but not used."""
+
+    lateness_p999_share: float = 0.10
+    achieved_rate_share: float = 0.01
+    steal_share: float = 0.005
+    run_delay_share: float = 0.05
+    engine_stalls: float = 5
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Gates:
+        return cls(**document)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Expect:
+    """Messages, over a whole cell, that may be lost, duplicated, out of order or wrong: it ran right when no more are."""
+
+    lost: int = 0
+    duplicated: int = 0
+    out_of_order: int = 0
+    wrong: int = 0
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Expect:
+        return cls(**document)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)

@@ -1,0 +1,49 @@
+"""What a build left behind: which version, by which toolchain, from which sources (spec/README.md, Build receipt)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from feedbench.errors import RunDirectoryError
+from feedbench.paths import SCHEMA, read_json, write_json
+
+BuildState = Literal["built", "available", "missing", "failed"]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """`reason` says why it is not built; `log` is the build's output; `seconds` is how long it took."""
+
+    target: str
+    state: BuildState
+    reason: str | None
+    version: str | None
+    toolchain: str | None
+    mode: str
+    commands: tuple[tuple[str, ...], ...]
+    sources_sha256: str
+    lock_sha256: str | None
+    started_unix_ns: int
+    seconds: float
+    log: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, **asdict(self)}
+
+
+def read_receipt(path: Path) -> Receipt:
+    """The receipt in `path`; RunDirectoryError when it is missing, cut short, of another schema or incomplete."""
+    document = read_json(path, needed_for="know what was built")
+    try:
+        fields = {name: value for name, value in document.items() if name != "schema"}
+        return Receipt(**{**fields, "commands": tuple(tuple(command) for command in fields["commands"])})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RunDirectoryError(
+            f"this is not a build receipt ({error})", where=str(path), hint="feedbench build writes it anew"
+        ) from error
+
+
+def write_receipt(path: Path, receipt: Receipt) -> None:
+    write_json(path, receipt.to_json())

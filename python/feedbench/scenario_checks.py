@@ -1,0 +1,197 @@
+"""What a schema cannot say of a scenario: names that must exist, values that must fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from feedbench.document import Problem, TomlDocument, value_problems
+from feedbench.load import ENGINE, LOAD_DEFAULTS, OWN
+from feedbench.registry import Registry
+from feedbench.suggest import nearest
+from feedbench.target import DEFAULT, Target
+from feedbench.units import parse_duration
+
+# The keys that each pacer reads; stating another has no effect, which nobody means.
+PACER_KEYS = {
+    "closed": {"in_flight"},
+    "burst": {"burst", "interval"},
+    "constant": {"rate"},
+    "poisson": {"rate"},
+}
+
+Content = Mapping[str, Any]
+
+
+def problems(
+    document: TomlDocument, *, registry: Registry, stated: Mapping[str, set[str]]
+) -> Iterator[Problem]:
+    """Every complaint about a scenario whose schema is right. `stated` are the keys written down in each table."""
+    content = document.content
+    yield from _target_problems(content, registry)
+    chosen = _chosen(content, registry)
+    yield from _role_problems(content, chosen)
+    yield from _factor_name_problems(content, chosen, stated)
+    yield from _factor_value_problems(content, chosen)
+    yield from _knob_problems(content, chosen)
+    yield from _pacer_problems(content, stated)
+    yield from _client_problems(content, registry)
+    yield from _payload_problems(content, document.path.resolve().parent)
+    yield from _protocol_problems(content)
+
+
+def _target_problems(content: Content, registry: Registry) -> Iterator[Problem]:
+    named = [(("targets", index), name) for index, name in enumerate(content["targets"])]
+    named += [(("exclude", index), entry["target"]) for index, entry in enumerate(content["exclude"])]
+    for path, pattern in named:
+        if not registry.matching(pattern):
+            kind = "no target matches" if any(sign in pattern for sign in "*?[") else "there is no target"
+            yield Problem(path, f'{kind} "{pattern}"', nearest(pattern, registry.names()))
+
+
+def _chosen(content: Content, registry: Registry) -> list[Target]:
+    left_out = {target.name for entry in content["exclude"] for target in registry.matching(entry["target"])}
+    chosen = {target.name: target for pattern in content["targets"] for target in registry.matching(pattern)}
+    # The copies' targets count too: a control's delay is a knob of the control alone.
+    return [target for name, target in chosen.items() if name not in left_out]
+
+
+def _role_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
+    names = [target.name for target in chosen]
+    if not names:
+        yield Problem(("targets",), "every target is excluded", "leave one in")
+        return
+    for target in chosen:
+        if "server" not in target.roles:
+            yield Problem(
+                ("targets",), f'"{target.name}" is no server', "only servers can be measured this way"
+            )
+    reference = content.get("reference")
+    if reference is not None and reference not in names:
+        yield Problem(
+            ("reference",), f'the reference "{reference}" is not among the targets', nearest(reference, names)
+        )
+
+
+def _factor_name_problems(
+    content: Content, chosen: list[Target], stated: Mapping[str, set[str]]
+) -> Iterator[Problem]:
+    knobs = {knob for target in chosen for knob in target.knobs}
+    known = {*LOAD_DEFAULTS, "cpus_awake", *knobs}
+    for name in content["factors"]:
+        if name not in known:
+            yield Problem(("factors", name), f'unknown factor "{name}"', nearest(name, known))
+        for table, keys in stated.items():
+            if name in keys and (table != "protocol" or name == "cpus_awake"):
+                yield Problem((table, name), f'"{name}" stands in [{table}] and in [factors]', "say it once")
+    compare = content["compare"]
+    if compare != "target" and compare not in content["factors"]:
+        yield Problem(
+            ("compare",),
+            f'compare = "{compare}" is not a factor',
+            nearest(compare, ["target", *content["factors"]]),
+        )
+
+
+def _factor_value_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
+    for name, values in content["factors"].items():
+        for index, value in enumerate(values):
+            path = ("factors", name, index)
+            if name in LOAD_DEFAULTS:
+                yield from value_problems("scenario", ("load", name), value, path=path)
+            elif name == "cpus_awake":
+                yield from value_problems("scenario", ("protocol", name), value, path=path)
+            else:
+                yield from _knob_value_problems(name, value, chosen, path)
+
+
+def _knob_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
+    known = {knob for target in chosen for knob in target.knobs}
+    for name, value in content["knobs"].items():
+        if name not in known:
+            yield Problem(("knobs", name), f'no target here has the knob "{name}"', nearest(name, known))
+        else:
+            yield from _knob_value_problems(name, value, chosen, ("knobs", name))
+
+
+def _knob_value_problems(
+    name: str, value: Any, chosen: list[Target], path: tuple[str | int, ...]
+) -> Iterator[Problem]:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    owners = [target for target in chosen if name in target.knobs]
+    if owners and text != DEFAULT and not any(target.takes(name, text) for target in owners):
+        allowed = {DEFAULT, *(allowed for target in owners for allowed in target.knobs[name])}
+        yield Problem(path, f'no target here takes {name} = "{text}"', nearest(text, allowed))
+
+
+def _pacer_problems(content: Content, stated: Mapping[str, set[str]]) -> Iterator[Problem]:
+    pacers = content["factors"].get("pacer", [content["load"]["pacer"]])
+    read = set[str]().union(*(PACER_KEYS.get(pacer, set()) for pacer in pacers if isinstance(pacer, str)))
+    for key in sorted(set[str]().union(*PACER_KEYS.values()) - read):
+        for table, keys in (("load", stated["load"]), ("factors", set(content["factors"]))):
+            if key in keys:
+                yield Problem(
+                    (table, key), f'"{key}" has no effect with pacer = "{pacers[0]}"', "leave it out"
+                )
+
+
+def _client_problems(content: Content, registry: Registry) -> Iterator[Problem]:
+    in_factors = "client" in content["factors"]
+    clients = content["factors"].get("client", [content["load"]["client"]])
+    path: tuple[str, str] = ("factors" if in_factors else "load", "client")
+    able = [target.name for target in registry.targets if target.echo_client_command is not None]
+    for client in clients:
+        if client not in (ENGINE, OWN) and client not in able:
+            yield Problem(
+                path, f'no target "{client}" has an echo client', nearest(str(client), [ENGINE, OWN, *able])
+            )
+    if any(client != ENGINE for client in clients) and not _one_in_flight(content):
+        yield Problem(
+            path, "echo clients send, wait and send again, nothing else", 'pacer = "closed", in_flight = 1'
+        )
+
+
+def _one_in_flight(content: Content) -> bool:
+    pacers = content["factors"].get("pacer", [content["load"]["pacer"]])
+    depths = content["factors"].get("in_flight", [content["load"]["in_flight"]])
+    return list(pacers) == ["closed"] and list(depths) == [1]
+
+
+def _payload_problems(content: Content, folder: Path) -> Iterator[Problem]:
+    if "payload" in content["factors"]:
+        payloads = [
+            (("factors", "payload", index), value)
+            for index, value in enumerate(content["factors"]["payload"])
+        ]
+    else:
+        payloads = [(("load", "payload"), content["load"]["payload"])]
+    for path, payload in payloads:
+        kind, _, name = str(payload).partition(":")
+        if kind not in ("file", "text-file"):
+            continue
+        file = folder / name
+        if not file.is_file():
+            yield Problem(
+                path, f'the payload file "{name}" is not there', "it is looked for beside the scenario"
+            )
+        elif kind == "text-file" and not _is_text(file):
+            yield Problem(path, f'the payload file "{name}" is not UTF-8 text', f'send it as "file:{name}"')
+
+
+def _is_text(file: Path) -> bool:
+    try:
+        file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _protocol_problems(content: Content) -> Iterator[Problem]:
+    protocol = content["protocol"]
+    if protocol["slice"] != "none" and parse_duration(protocol["slice"]) > parse_duration(
+        protocol["measure"]
+    ):
+        yield Problem(
+            ("protocol", "slice"), "a slice is longer than the measuring", "shorten slice or lengthen measure"
+        )
