@@ -135,5 +135,7 @@ def _read_header(content: NDArray[np.uint8], path: Path) -> tuple[Mapping[str, A
     except ValueError as error:
         raise RunDirectoryError(f"the sample file's header is no JSON ({error})", where=str(path)) from error
     if not isinstance(header, dict) or header.get("columns") != COLUMNS:
-        raise RunDirectoryError("the sample file has other columns than this feedbench reads", where=str(path))
+        raise RunDirectoryError(
+            "the sample file has other columns than this feedbench reads", where=str(path)
+        )
     return header, begin

@@ -1,0 +1,1 @@
+"""Stands here so that every test finds what tests share (`synthetic_run`), whatever folder it lies in."""
