@@ -1,7 +1,8 @@
 """Starts a target's server and ends it again, leaving no process behind.
 
-The server gets a session of its own (and with it a scheduling autogroup), its knobs as FEEDBENCH_<KNOB>, and is
-ready when a real handshake succeeds (spec/README.md, Server).
+The server gets a process group of its own, its knobs as FEEDBENCH_<KNOB>, and is ready when a real handshake
+succeeds (spec/README.md, Server). It stays in the session of whoever starts it: a session is a scheduling autogroup,
+and a run's shield must cover its servers (host/shield.py). It is killed when feedbench itself is.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import psutil
 from feedbench.commands import environment, fill
 from feedbench.errors import TargetError
 from feedbench.handshake import HandshakeError, open_websocket
+from feedbench.host.process import own_preparation
 from feedbench.paths import Project
 from feedbench.target import Target
 
@@ -216,7 +218,8 @@ def start(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                process_group=0,
+                preexec_fn=own_preparation(),
             )
         except OSError as error:
             raise TargetError(
@@ -283,7 +286,7 @@ def _tree(pid: int) -> list[psutil.Process]:
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
-    # start_new_session made the server leader of a group of its own number; no number is reused so soon.
+    # process_group=0 made the server leader of a group of its own number; no number is reused so soon.
     try:
         os.killpg(pid, number)
     except (ProcessLookupError, PermissionError):
