@@ -1,0 +1,250 @@
+"""The page's content as a value: which words, tables and figures stand in which section. No HTML, no drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from feedbench.report import sentences
+from feedbench.report.facts import facts
+from feedbench.report.figures.blocks import block_figures
+from feedbench.report.figures.clients import client_figures
+from feedbench.report.figures.distribution import distribution_figures
+from feedbench.report.figures.figure import Figure, slug
+from feedbench.report.figures.matrix import matrix_figures
+from feedbench.report.figures.paired import paired_figures
+from feedbench.report.figures.ranking import ranking_figures
+from feedbench.report.figures.resources import resource_figures
+from feedbench.report.figures.series import Series
+from feedbench.report.reading import Cell, Findings, Question
+from feedbench.report.sentences import Badge, Mood
+from feedbench.report.tables import (
+    Table,
+    cell_table,
+    decision_table,
+    failure_table,
+    gate_tables,
+    options_table,
+    rank_table,
+)
+
+# Up to so many questions each get every figure; beyond, the ranking and the percentiles, and all start folded.
+WHOLE_QUESTIONS = 6
+
+ADVICE_MOODS: Mapping[str, Mood] = {"note": "silent", "caution": "caution", "warning": "bad"}
+
+GLOSSARY = (
+    ("Round trip", "From the moment a message was due to be sent until its answer came back."),
+    ("Event age", "From the birth of an event until its receipt, one way. Never on one axis with round trips."),
+    ("Median, p99, p99.9", "Half of the messages took less than the median; one in a hundred took longer than p99, one in a "
+     "thousand longer than p99.9. A dash: too few messages to tell."),
+    ("Block", "Fresh processes of all targets, measured side by side in short slices in random order. Blocks, not messages, "
+     "are what intervals are made of: one program differs more from start to start than from message to message."),
+    ("Interval", "Where the value would lie in 95 of 100 such runs."),
+    ("Different, equivalent, undecided", "Different: the difference is larger than the margin and too regular to be chance. "
+     "Equivalent: the whole interval lies inside the margin. Undecided: neither could be shown; more blocks might."),
+    ("Rank interval", "2–4 means: at least one target is shown to be better, and it may be anything from second to fourth."),
+    ("Tier", "Targets that no decision separates share one."),
+    ("Sentinel", "A second copy of one target. If the two copies came out different, the method would be wrong, and no "
+     "ranking is printed."),
+    ("Control", "A copy slowed by a known time. If that isn’t found, with its sign and size, no ranking is printed."),
+    ("Gate", "A limit on the environment, blind to the results. A block that fails one is dropped for all targets."),
+    ("Ceiling, generator-bound", "What a bare TCP loop reaches on this machine. A cell too near to it may show the load "
+     "generator’s limit instead of the target’s."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sentence:
+    condition: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    label: str
+    mood: Mood
+    text: str
+
+
+@dataclass(frozen=True)
+class QuestionSection:
+    """One question with all that belongs to it; `open`: unfolded when the page opens."""
+
+    anchor: str
+    text: str
+    condition: str
+    detail: str
+    badges: list[Badge]
+    ranking: list[Figure]
+    tables: list[Table]
+    more: list[Figure]
+    gates: list[Table]
+    open: bool
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything on the page, in its order."""
+
+    title: str
+    run: str
+    question: str
+    answers: list[Sentence]
+    badges: list[Badge]
+    refused: list[Any]
+    paired: list[Figure]
+    questions: list[QuestionSection]
+    clients: list[Figure]
+    resources: list[Figure]
+    paper: Any
+    cells: Table
+    failures: Table | None
+    differences: list[Any]
+    options: Table
+    not_measured: list[Any]
+    advice: list[Advice]
+    analysis: list[str]
+    host: list[tuple[str, str]]
+    commands: list[str]
+    protocol: list[tuple[str, str]]
+    files: list[str]
+    glossary: Sequence[tuple[str, str]]
+
+    @property
+    def figures(self) -> list[Figure]:
+        """Every figure, once."""
+        inside = [figure for section in self.questions for figure in (*section.ranking, *section.more)]
+        return [*self.paired, *inside, *self.clients, *self.resources]
+
+    @property
+    def sections(self) -> list[tuple[str, str]]:
+        """Anchor and label of what the page has, for its navigation."""
+        candidates = (
+            ("answer", "Answer", True),
+            ("refused", "Refused", bool(self.refused)),
+            ("paired", "Pair by pair", bool(self.paired)),
+            ("questions", "Questions" if len(self.questions) > 1 else "Ranking", bool(self.questions)),
+            ("clients", "Clients", bool(self.clients)),
+            ("resources", "Cost", bool(self.resources)),
+            ("cells", "Every cell", True),
+            ("ran", "What ran", True),
+            ("notes", "Notes", True),
+            ("host", "Host", True),
+            ("repeat", "Do it again", True),
+            ("reading", "How to read this", True),
+        )
+        return [(anchor, label) for anchor, label, present in candidates if present]
+
+
+def content(
+    findings: Findings,
+    *,
+    scenario: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    host: Mapping[str, Any],
+    files: Sequence[str],
+) -> Content:
+    """The page's content. `scenario`, `plan` and `host` are the run directory's files, empty where missing."""
+    headline = sentences.headline_question(findings)
+    quantile = headline.quantiles[0] if headline and headline.quantiles else "p50"
+    return Content(
+        title=findings.title or findings.scenario,
+        run=findings.run,
+        question=str(scenario.get("question", "")),
+        answers=_answers(findings),
+        badges=sentences.badges(headline, complete=findings.complete) if headline else [],
+        refused=list(findings.impossible),
+        paired=paired_figures(findings),
+        questions=[_question_section(question, findings, headline) for question in findings.questions],
+        clients=client_figures(findings.cells, Series.of_targets(findings.cells), quantile),
+        resources=resource_figures(findings.cells),
+        paper=None,
+        cells=cell_table(findings.cells),
+        failures=failure_table(findings.cells),
+        differences=list(findings.options_differences),
+        options=options_table(findings.cells),
+        not_measured=list(findings.not_measured),
+        advice=[_advice(item) for item in findings.advice],
+        analysis=[paragraph.strip() for paragraph in findings.analysis.split("\n\n") if paragraph.strip()],
+        host=facts(host),
+        commands=_commands(findings),
+        protocol=facts({"seed": plan.get("seed"), **plan.get("protocol", {})}),
+        files=list(files),
+        glossary=GLOSSARY,
+    )
+
+
+def _answers(findings: Findings) -> list[Sentence]:
+    """The answer of each question; of many, those of the first few, since nobody reads thirty."""
+    if not findings.questions:
+        return [Sentence("", "Nothing could be compared: no cell gave a result. The causes are below.")]
+    several = len(findings.questions) > 1
+    shown = findings.questions[:WHOLE_QUESTIONS]
+    answers = [
+        Sentence(sentences.condition_words(question.fixed) if several else "", _answer(question, findings))
+        for question in shown
+    ]
+    if len(shown) < len(findings.questions):
+        rest = len(findings.questions) - len(shown)
+        answers.append(Sentence("", f"{rest} more questions are answered below."))
+    return answers
+
+
+def _answer(question: Question, findings: Findings) -> str:
+    if question.compare == "target":
+        return sentences.answer(question)
+    return sentences.comparison(question, findings.cells)
+
+
+def _question_section(question: Question, findings: Findings, headline: Question | None) -> QuestionSection:
+    cells = question_cells(question, findings)
+    by_target = question.compare == "target"
+    series = Series.of_targets(findings.cells) if by_target else Series.of_factor(cells, question.compare)
+    quantity = sentences.quantity_name(question.quantity)
+    percentiles, *rest = distribution_figures(question.id, cells, series, quantity) or [None]
+    whole = len(findings.questions) <= WHOLE_QUESTIONS
+    ranking = ranking_figures(question) if by_target else []
+    more = matrix_figures(question) if by_target and whole else []
+    more += [percentiles] if percentiles else []
+    if whole:
+        more += [*rest, *block_figures(question.id, cells, series, question.quantiles[0])]
+    is_headline = headline is not None and question.id == headline.id
+    tables = (rank_table(question, cells), None if by_target and whole else decision_table(question))
+    return QuestionSection(
+        anchor=slug(question.id),
+        text=question.text,
+        condition=sentences.condition_words(question.fixed),
+        detail="" if len(findings.questions) == 1 else _answer(question, findings),
+        badges=[] if is_headline else sentences.badges(question, complete=True),
+        ranking=ranking if whole else ranking[:1],
+        tables=[table for table in tables if table is not None],
+        more=more,
+        gates=gate_tables(question),
+        open=is_headline or len(findings.questions) <= 2,
+    )
+
+
+def question_cells(question: Question, findings: Findings) -> list[Cell]:
+    """The cells that answer a question, with the copies that guard it."""
+    named = {entry.cell for entry in question.ranking} | {name for each in question.decisions for name in each.pair}
+    targets = {cell.target for cell in findings.cells if cell.cell in named}
+    return [
+        cell
+        for cell in findings.cells
+        if all(cell.factors.get(key) == value for key, value in question.fixed.items())
+        and (question.compare == "target" or cell.target in targets)
+    ]
+
+
+def _advice(item: Any) -> Advice:
+    return Advice(item.code.replace("_", " ").capitalize(), ADVICE_MOODS.get(item.severity, "silent"), item.text)
+
+
+def _commands(findings: Findings) -> list[str]:
+    return [
+        findings.repeat,
+        f"feedbench analyze runs/{findings.run}    # the findings anew, from the raw samples",
+        f"feedbench report runs/{findings.run}     # this page anew, from the findings",
+    ]

@@ -1,0 +1,1 @@
+"""What the report shows, as Altair charts: one family of figures a module, pure functions from findings to charts."""
