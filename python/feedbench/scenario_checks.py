@@ -27,7 +27,7 @@ Content = Mapping[str, Any]
 def problems(
     document: TomlDocument, *, registry: Registry, stated: Mapping[str, set[str]]
 ) -> Iterator[Problem]:
-    """Every complaint about a scenario whose schema is right. `stated` are the keys written down in each table."""
+    """Complaints about a scenario whose schema is right. `stated` are the keys written in each table."""
     content = document.content
     yield from _target_problems(content, registry)
     chosen = _chosen(content, registry)
@@ -159,6 +159,7 @@ def _one_in_flight(content: Content) -> bool:
 
 
 def _payload_problems(content: Content, folder: Path) -> Iterator[Problem]:
+    payloads: list[tuple[tuple[str | int, ...], Any]]
     if "payload" in content["factors"]:
         payloads = [
             (("factors", "payload", index), value)

@@ -1,6 +1,6 @@
 """Which line each key of a TOML file stands on.
 
-Only for text that tomllib has accepted: this scanner knows where keys stand, and leaves judging to the parser.
+Only for text that tomllib has accepted: this scanner finds keys, and leaves judging to the parser.
 Keys inside an inline table or list share the line of the key that holds them.
 """
 
@@ -54,7 +54,7 @@ def line_of(path: KeyPath, lines: dict[KeyPath, int]) -> int:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Each key with its value, or table header, with the line that it begins on; over several lines where it spans them."""
+    """Each table header, and each key with its value, however many lines long, with its first line."""
     begin, depth = 0, 0
     for token in _TOKEN.finditer(text + "\n"):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
