@@ -171,14 +171,7 @@ def _variants(
 
 def _variant(scenario: Scenario, target: Target, copy: Copy | None, factors: Factors) -> _Variant | Skipped:
     """One process with these knob factors, or why the target cannot be had so."""
-    knobs = {
-        knob: value for knob, value in scenario.knobs.items() if knob in target.knobs and value != DEFAULT
-    }
-    for knob, value in factors.items():
-        text = spelled(value)
-        # A target without the knob still has the value that it is built with.
-        if text != DEFAULT and (knob in target.knobs or target.options.get(knob) != text):
-            knobs[knob] = text
+    knobs = _knobs(scenario, target, factors)
     varied = {knob for knob in factors if DEFAULT in scenario.factors[knob]}
     # Where "default" (left unset) is a value too, the default's own value needs an id of its own.
     marked = {
@@ -194,6 +187,18 @@ def _variant(scenario: Scenario, target: Target, copy: Copy | None, factors: Fac
             role = f"as {copy}, " if copy else ""
             return Skipped(None, target.name, f"{role}with {knob} = {value}: it {lack}")
     return _Variant(target, copy, factors, knobs, marked)
+
+
+def _knobs(scenario: Scenario, target: Target, factors: Factors) -> dict[str, str]:
+    """The knobs to set: those held, where the target has them, and the varied ones."""
+    knobs = {knob: value for knob, value in scenario.knobs.items() if knob in target.knobs}
+    for knob, value in factors.items():
+        # Without the knob a target still has the value that it is built with, and one that only lends itself
+        # as sentinel or control, unranked, may do without.
+        has_it_anyway = target.options.get(knob) == spelled(value) or target.name not in scenario.targets
+        if knob in target.knobs or not has_it_anyway:
+            knobs[knob] = spelled(value)
+    return {knob: value for knob, value in knobs.items() if value != DEFAULT}
 
 
 def _cells(

@@ -86,7 +86,7 @@ def discover(project: Project, *, probe: Callable[[Need], str | None] | None = N
     return Registry(
         targets=targets,
         states={
-            target.name: target_state(target, receipt=_receipt(project, target), probe=ask)
+            target.name: target_state(target, receipt=read_latest_receipt(project, target.name), probe=ask)
             for target in targets
         },
     )
@@ -163,10 +163,10 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(parts)
 
 
-def _receipt(project: Project, target: Target) -> Receipt | None:
-    path = receipt_path(project, target.name)
+def read_latest_receipt(project: Project, target: str) -> Receipt | None:
+    """Of the latest build; None when there is none, or only one cut short, which proves nothing."""
+    path = receipt_path(project, target)
     try:
         return read_receipt(path) if path.exists() else None
     except FeedbenchError:
-        # A receipt cut short proves nothing; the next build writes it anew.
         return None
