@@ -1,4 +1,4 @@
-"""A run directory made by hand from spec/README.md: no clock, no random number, so that golden files stay put."""
+"""A run directory made by hand from spec/README.md: no clock, no random number: golden files stay."""
 
 from __future__ import annotations
 
@@ -90,7 +90,9 @@ def _decision(first: int, second: int, quantile: str) -> dict[str, Any]:
     half = 0.004 if quantile == "p50" else 0.14
     interval = [ratio * (1 - half), ratio * (1 + half)]
     if quantile == "p50":
-        decision = "different" if a[2] != b[2] else ("equivalent" if (first, second) == (3, 4) else "undecided")
+        decision = (
+            "different" if a[2] != b[2] else ("equivalent" if (first, second) == (3, 4) else "undecided")
+        )
     else:
         decision = "different" if interval[1] < 0.98 else "undecided"
     return {
@@ -147,7 +149,10 @@ def _question(clients: int) -> dict[str, Any]:
             for first in range(len(TARGETS))
             for second in range(first + 1, len(TARGETS))
         ],
-        "margin": {"p50": {"ratio": 0.01, "from": "margin_ratio"}, "p99": {"ratio": 0.025, "from": "sentinel"}},
+        "margin": {
+            "p50": {"ratio": 0.01, "from": "margin_ratio"},
+            "p99": {"ratio": 0.025, "from": "sentinel"},
+        },
         "sentinel": {
             "passed": True,
             "pair": [f"node-ws+connections={clients}", f"node-ws~sentinel+connections={clients}"],
@@ -161,16 +166,40 @@ def _question(clients: int) -> dict[str, Any]:
             "interval_ns": [4900, 5300],
         },
         "gates": [
-            {"name": "lateness_p999_share", "passed": True, "blocks_failed": 0, "worst": 0.01, "limit": 0.1,
-             "text": "The engine sent on time."},
-            {"name": "achieved_rate_share", "passed": True, "blocks_failed": 0, "worst": 0.0, "limit": 0.01,
-             "text": "The rate asked for was reached."},
-            {"name": "steal_share", "passed": False, "blocks_failed": 1, "worst": 0.02, "limit": 0.005,
-             "text": "The hypervisor took the CPU away in block 3."},
-            {"name": "run_delay_share", "passed": True, "blocks_failed": 0, "worst": 0.012, "limit": 0.05,
-             "text": "Targets seldom waited for a CPU."},
+            {
+                "name": "lateness_p999_share",
+                "passed": True,
+                "blocks_failed": 0,
+                "worst": 0.01,
+                "limit": 0.1,
+                "text": "The engine sent on time.",
+            },
+            {
+                "name": "achieved_rate_share",
+                "passed": True,
+                "blocks_failed": 0,
+                "worst": 0.0,
+                "limit": 0.01,
+                "text": "The rate asked for was reached.",
+            },
+            {
+                "name": "steal_share",
+                "passed": False,
+                "blocks_failed": 1,
+                "worst": 0.02,
+                "limit": 0.005,
+                "text": "The hypervisor took the CPU away in block 3.",
+            },
+            {
+                "name": "run_delay_share",
+                "passed": True,
+                "blocks_failed": 0,
+                "worst": 0.012,
+                "limit": 0.05,
+                "text": "Targets seldom waited for a CPU.",
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 def findings() -> dict[str, Any]:
@@ -198,16 +227,25 @@ def findings() -> dict[str, Any]:
                 "text": "go/gorilla runs on 2 threads, the others on 1.",
             }
         ],
-        "not_measured": [{"target": "csharp/fleck", "reason": "dotnet is not installed (Debian: apt-get install dotnet8)"}],
+        "not_measured": [
+            {"target": "csharp/fleck", "reason": "dotnet is not installed (Debian: apt-get install dotnet8)"}
+        ],
         "advice": [
-            {"code": "closed_loop", "severity": "caution",
-             "text": "A closed loop waits while the server stalls, so it can't see what other messages would have waited."},
-            {"code": "contended", "severity": "warning", "text": "Other work used the CPUs for 12 % of the time."},
+            {
+                "code": "closed_loop",
+                "severity": "caution",
+                "text": "A closed loop waits while the server stalls: it can't see what others wait.",
+            },
+            {
+                "code": "contended",
+                "severity": "warning",
+                "text": "Other work used the CPUs for 12 % of the time.",
+            },
             {"code": "few_blocks", "severity": "note", "text": "10 blocks can't decide 28 pairs at p99."},
         ],
         "complete": True,
         "repeat": "feedbench run scenarios/quick.toml --seed 1",
-    }  # fmt: skip
+    }
 
 
 def write_run(folder: Path, document: dict[str, Any] | None = None) -> Path:
@@ -221,11 +259,24 @@ def write_run(folder: Path, document: dict[str, Any] | None = None) -> Path:
         "congestion_control": "bbr",
         "advice": [],
     }
-    plan = {"schema": 1, "scenario": "quick", "seed": 1, "compare": "target",
-            "protocol": {"blocks": BLOCKS, "slice_ns": 25_000_000, "warmup_ns": 1_000_000_000,
-                         "measure_ns": 1_000_000_000, "drop_first": 0.1, "confidence": 0.95}}  # fmt: skip
+    plan = {
+        "schema": 1,
+        "scenario": "quick",
+        "seed": 1,
+        "compare": "target",
+        "protocol": {
+            "blocks": BLOCKS,
+            "slice_ns": 25_000_000,
+            "warmup_ns": 1_000_000_000,
+            "measure_ns": 1_000_000_000,
+            "drop_first": 0.1,
+            "confidence": 0.95,
+        },
+    }
     for name, content in (("findings", document or findings()), ("host", host), ("plan", plan)):
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     question = "Which of eight WebSocket servers returns a small binary message first on this machine?"
-    (folder / "scenario.toml").write_text(f'schema = 1\nname = "quick"\nquestion = "{question}"\n', encoding="utf-8")
+    (folder / "scenario.toml").write_text(
+        f'schema = 1\nname = "quick"\nquestion = "{question}"\n', encoding="utf-8"
+    )
     return folder

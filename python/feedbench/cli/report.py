@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,12 +18,18 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    run_dir: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The run directory, with its findings.json.")],
+    run_dir: Annotated[
+        Path, typer.Argument(metavar="RUN_DIR", help="The run directory, with its findings.json.")
+    ],
     picture: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.svg", help="Draw only the headline's ranking, for a README, into this file."),
+        typer.Option(
+            metavar="FILE.svg", help="Draw only the headline's ranking, for a README, into this file."
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the paths of what was written as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the paths of what was written as JSON.")
+    ] = False,
 ) -> None:
     """Draw report.html and figures/ from the findings of a run.
 
@@ -33,10 +39,12 @@ def report(
     from feedbench.report import write_picture, write_report
 
     if not run_dir.is_dir():
-        raise RunDirectoryError("there is no such run directory", where=str(run_dir), hint="feedbench run makes one")
+        raise RunDirectoryError(
+            "there is no such run directory", where=str(run_dir), hint="feedbench run makes one"
+        )
     run = RunDirectory(run_dir)
     if picture is not None:
-        written = {"picture": str(write_picture(run, picture))}
+        written: dict[str, Any] = {"picture": str(write_picture(run, picture))}
     else:
         page = write_report(run)
         names = sorted(path.name for path in run.figures.iterdir() if path.suffix in {".svg", ".png"})

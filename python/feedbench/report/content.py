@@ -1,9 +1,9 @@
-"""The page's content as a value: which words, tables and figures stand in which section. No HTML, no drawing."""
+"""The page's content as a value: which words, tables and figures stand in which section. No HTML here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from feedbench.report import sentences
@@ -17,6 +17,7 @@ from feedbench.report.figures.paired import paired_figures
 from feedbench.report.figures.ranking import ranking_figures
 from feedbench.report.figures.resources import resource_figures
 from feedbench.report.figures.series import Series
+from feedbench.report.glossary import GLOSSARY
 from feedbench.report.reading import Cell, Findings, Question
 from feedbench.report.sentences import Badge, Mood
 from feedbench.report.tables import (
@@ -29,30 +30,12 @@ from feedbench.report.tables import (
     rank_table,
 )
 
-# Up to so many questions each get every figure; beyond, the ranking and the percentiles, and all start folded.
+# Up to so many questions each get every figure; beyond, each gets its ranking and percentiles, folded.
 WHOLE_QUESTIONS = 6
+# Beyond so many, their tables only: the page would grow past what a browser opens gladly.
+DRAWN_QUESTIONS = 16
 
 ADVICE_MOODS: Mapping[str, Mood] = {"note": "silent", "caution": "caution", "warning": "bad"}
-
-GLOSSARY = (
-    ("Round trip", "From the moment a message was due to be sent until its answer came back."),
-    ("Event age", "From the birth of an event until its receipt, one way. Never on one axis with round trips."),
-    ("Median, p99, p99.9", "Half of the messages took less than the median; one in a hundred took longer than p99, one in a "
-     "thousand longer than p99.9. A dash: too few messages to tell."),
-    ("Block", "Fresh processes of all targets, measured side by side in short slices in random order. Blocks, not messages, "
-     "are what intervals are made of: one program differs more from start to start than from message to message."),
-    ("Interval", "Where the value would lie in 95 of 100 such runs."),
-    ("Different, equivalent, undecided", "Different: the difference is larger than the margin and too regular to be chance. "
-     "Equivalent: the whole interval lies inside the margin. Undecided: neither could be shown; more blocks might."),
-    ("Rank interval", "2–4 means: at least one target is shown to be better, and it may be anything from second to fourth."),
-    ("Tier", "Targets that no decision separates share one."),
-    ("Sentinel", "A second copy of one target. If the two copies came out different, the method would be wrong, and no "
-     "ranking is printed."),
-    ("Control", "A copy slowed by a known time. If that isn’t found, with its sign and size, no ranking is printed."),
-    ("Gate", "A limit on the environment, blind to the results. A block that fails one is dropped for all targets."),
-    ("Ceiling, generator-bound", "What a bare TCP loop reaches on this machine. A cell too near to it may show the load "
-     "generator’s limit instead of the target’s."),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,6 +76,7 @@ class Content:
     question: str
     answers: list[Sentence]
     badges: list[Badge]
+    headline: list[Figure]
     refused: list[Any]
     paired: list[Figure]
     questions: list[QuestionSection]
@@ -116,7 +100,7 @@ class Content:
     def figures(self) -> list[Figure]:
         """Every figure, once."""
         inside = [figure for section in self.questions for figure in (*section.ranking, *section.more)]
-        return [*self.paired, *inside, *self.clients, *self.resources]
+        return [*self.headline, *self.paired, *inside, *self.clients, *self.resources]
 
     @property
     def sections(self) -> list[tuple[str, str]]:
@@ -146,7 +130,7 @@ def content(
     host: Mapping[str, Any],
     files: Sequence[str],
 ) -> Content:
-    """The page's content. `scenario`, `plan` and `host` are the run directory's files, empty where missing."""
+    """The page's content; `scenario`, `plan` and `host` are the run directory's files, or empty."""
     headline = sentences.headline_question(findings)
     quantile = headline.quantiles[0] if headline and headline.quantiles else "p50"
     return Content(
@@ -154,12 +138,13 @@ def content(
         run=findings.run,
         question=str(scenario.get("question", "")),
         answers=_answers(findings),
-        badges=sentences.badges(headline, complete=findings.complete) if headline else [],
+        badges=sentences.badges(headline, findings.cells, complete=findings.complete) if headline else [],
+        headline=ranking_figures(headline)[:1] if headline and headline.compare == "target" else [],
         refused=list(findings.impossible),
-        paired=paired_figures(findings),
+        paired=arranged(paired_figures(findings)),
         questions=[_question_section(question, findings, headline) for question in findings.questions],
-        clients=client_figures(findings.cells, Series.of_targets(findings.cells), quantile),
-        resources=resource_figures(findings.cells),
+        clients=arranged(client_figures(findings.cells, Series.of_targets(findings.cells), quantile)),
+        resources=arranged(resource_figures(findings.cells)),
         paper=None,
         cells=cell_table(findings.cells),
         failures=failure_table(findings.cells),
@@ -183,7 +168,7 @@ def _answers(findings: Findings) -> list[Sentence]:
     several = len(findings.questions) > 1
     shown = findings.questions[:WHOLE_QUESTIONS]
     answers = [
-        Sentence(sentences.condition_words(question.fixed) if several else "", _answer(question, findings))
+        Sentence(sentences.condition_words(question.fixed) if several else "", _answer(question))
         for question in shown
     ]
     if len(shown) < len(findings.questions):
@@ -192,10 +177,10 @@ def _answers(findings: Findings) -> list[Sentence]:
     return answers
 
 
-def _answer(question: Question, findings: Findings) -> str:
+def _answer(question: Question) -> str:
     if question.compare == "target":
         return sentences.answer(question)
-    return sentences.comparison(question, findings.cells)
+    return sentences.comparison(question)
 
 
 def _question_section(question: Question, findings: Findings, headline: Question | None) -> QuestionSection:
@@ -203,32 +188,51 @@ def _question_section(question: Question, findings: Findings, headline: Question
     by_target = question.compare == "target"
     series = Series.of_targets(findings.cells) if by_target else Series.of_factor(cells, question.compare)
     quantity = sentences.quantity_name(question.quantity)
-    percentiles, *rest = distribution_figures(question.id, cells, series, quantity) or [None]
+    distributions = distribution_figures(question.id, cells, series, quantity)
     whole = len(findings.questions) <= WHOLE_QUESTIONS
     ranking = ranking_figures(question) if by_target else []
-    more = matrix_figures(question) if by_target and whole else []
-    more += [percentiles] if percentiles else []
-    if whole:
-        more += [*rest, *block_figures(question.id, cells, series, question.quantiles[0])]
+    more = distributions[:1]
+    if len(findings.questions) > DRAWN_QUESTIONS:
+        ranking, more = [], []
+    elif whole:
+        more = matrix_figures(question) if by_target else []
+        more += distributions
+        more += block_figures(question.id, cells, series, question.quantiles[0])
     is_headline = headline is not None and question.id == headline.id
-    tables = (rank_table(question, cells), None if by_target and whole else decision_table(question))
+    tables = (rank_table(question), None if by_target and whole else decision_table(question))
     return QuestionSection(
         anchor=slug(question.id),
         text=question.text,
         condition=sentences.condition_words(question.fixed),
-        detail="" if len(findings.questions) == 1 else _answer(question, findings),
-        badges=[] if is_headline else sentences.badges(question, complete=True),
-        ranking=ranking if whole else ranking[:1],
+        detail="" if whole else _answer(question),
+        badges=[] if is_headline else sentences.badges(question, findings.cells, complete=True),
+        ranking=arranged(ranking[is_headline:] if whole else ranking[:1]),
         tables=[table for table in tables if table is not None],
-        more=more,
+        more=arranged(more),
         gates=gate_tables(question),
         open=is_headline or len(findings.questions) <= 2,
     )
 
 
+def arranged(figures: Sequence[Figure]) -> list[Figure]:
+    """Two narrow figures stand side by side; one without a partner takes the whole column."""
+    placed: list[Figure] = []
+    waiting = False  # is the last placed figure narrow and alone in its row?
+    for figure in figures:
+        if figure.wide and waiting:
+            placed[-1] = replace(placed[-1], wide=True)
+        waiting = not figure.wide and not waiting
+        placed.append(figure)
+    if waiting:
+        placed[-1] = replace(placed[-1], wide=True)
+    return placed
+
+
 def question_cells(question: Question, findings: Findings) -> list[Cell]:
     """The cells that answer a question, with the copies that guard it."""
-    named = {entry.cell for entry in question.ranking} | {name for each in question.decisions for name in each.pair}
+    named = {entry.cell for entry in question.ranking} | {
+        cell for each in question.decisions for cell in each.cells
+    }
     targets = {cell.target for cell in findings.cells if cell.cell in named}
     return [
         cell
@@ -239,7 +243,9 @@ def question_cells(question: Question, findings: Findings) -> list[Cell]:
 
 
 def _advice(item: Any) -> Advice:
-    return Advice(item.code.replace("_", " ").capitalize(), ADVICE_MOODS.get(item.severity, "silent"), item.text)
+    return Advice(
+        item.code.replace("_", " ").capitalize(), ADVICE_MOODS.get(item.severity, "silent"), item.text
+    )
 
 
 def _commands(findings: Findings) -> list[str]:

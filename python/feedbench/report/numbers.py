@@ -44,7 +44,7 @@ def duration(value_ns: float | None) -> str:
 
 
 def estimate_words(value_ns: float | None, interval_ns: Sequence[float] | None) -> str:
-    """`30.1 [29.0, 31.2] µs`: the value and its interval in the value's unit; without an interval just the value."""
+    """`30.1 [29.0, 31.2] µs`: the value and its interval, if there is one, in the value's unit."""
     if value_ns is None or interval_ns is None:
         return duration(value_ns)
     unit = next((unit for unit in UNITS if abs(value_ns) >= unit.nanoseconds * 0.9995), UNITS[-1])
@@ -63,8 +63,8 @@ def size(value_bytes: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """`0.0123` → `1.23 %`."""
-    return DASH if value is None else f"{significant(value * 100)} %"
+    """`0.0123` → `1.2 %`, `0.97` → `97 %`."""
+    return DASH if value is None else f"{significant(value * 100, 2)} %"
 
 
 def count(value: float | None) -> str:
@@ -80,3 +80,10 @@ def ratio(value: float | None) -> str:
     if value is None:
         return DASH
     return f"{value:.3f}" if value < 2 else significant(value)
+
+
+def ratio_words(value: float | None, interval: Sequence[float] | None) -> str:
+    """`0.912 [0.905, 0.920]`."""
+    return (
+        ratio(value) if interval is None else f"{ratio(value)} [{ratio(interval[0])}, {ratio(interval[1])}]"
+    )

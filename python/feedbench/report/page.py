@@ -1,7 +1,8 @@
-"""One HTML file that is whole in itself: it loads nothing, sends nothing, and believes nothing that the run says.
+"""One HTML file that is whole in itself: it loads nothing, sends nothing, and believes nothing the run says.
 
-The Content-Security-Policy names our two scripts by their hash and allows no address at all, so that neither a target's
-name nor an error message, nor a mistake of ours, can make the page run foreign code or speak to anyone.
+The Content-Security-Policy names our two scripts by their hash and allows no address at all, so that neither
+a target's name nor an error message, nor a mistake of ours, can make the page run foreign code or speak to
+anyone.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def embedded_json(document: Any) -> str:
 @cache
 def vega_bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script, from vl-convert's own copy: nothing is fetched."""
-    bundle = vl_convert.javascript_bundle()
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return str(bundle).replace("</script", "<\\/script")
 
 

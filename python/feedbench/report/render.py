@@ -21,7 +21,7 @@ def static_svg(figure: Figure, *, width: int = FILE_WIDTH) -> str:
 
 
 def adaptive_svg(svg: str) -> str:
-    """An SVG file that is readable on light and on dark pages: own background, repainted when the reader prefers dark."""
+    """An SVG for light and dark pages: its own background, and repainted when the reader prefers dark."""
     style = (
         f"<style>@media (prefers-color-scheme:dark){{{theme.repaint_rules()}}}</style>"
         f'<rect width="100%" height="100%" rx="6" fill="{theme.PAPER}"/>'
@@ -37,7 +37,7 @@ def png(svg: str) -> bytes:
 
 
 def write_figures(folder: Path, figures: Sequence[Figure]) -> dict[str, str]:
-    """Writes `<name>.svg` and `<name>.png` for each figure; gives back the plain SVGs by name, for the page."""
+    """Writes `<name>.svg` and `<name>.png` of each figure; gives back the plain SVGs by name."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {}
     for figure in figures:

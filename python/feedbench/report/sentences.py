@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from feedbench.report.reading import Cell, Findings, Question, Ranked
-from feedbench.report.numbers import duration, estimate_words, ratio, share, significant
+from feedbench.report.numbers import estimate_words, ratio_words, share, significant
+from feedbench.report.reading import Cell, Findings, Question, Standing
+from feedbench.units import format_duration
 
 Mood = Literal["good", "caution", "bad", "silent"]
 
@@ -20,9 +21,9 @@ GATES = {
     "engine_stalls": "engine not stalled",
 }
 WARMUPS = {
-    "flat": "steady from the start",
-    "warmup": "faster after a warm-up, then steady",
-    "slowdown": "slower as time goes on",
+    "flat": "steady",
+    "warmup": "warms up",
+    "slowdown": "slows down",
     "no_steady_state": "never steady",
 }
 
@@ -66,12 +67,9 @@ def value_words(value: Any) -> str:
     return str(value)
 
 
-def pair_words(pair: Sequence[str], question: Question, cells: Sequence[Cell]) -> str:
-    """`log_messages off / on`: the two values of the compared factor, or the names as they stand."""
-    by_name = {cell.cell: cell for cell in cells}
-    if question.compare == "target" or not all(name in by_name for name in pair):
-        return f"{pair[0]} / {pair[1]}"
-    return " / ".join(value_words(by_name[name].factors.get(question.compare)) for name in pair)
+def pair_words(pair: Sequence[str], compare: str) -> str:
+    """`("log_messages=true", "log_messages=false")` → `true / false`; targets as they stand."""
+    return " / ".join(name.removeprefix(f"{compare}=") for name in pair)
 
 
 def joined(names: Sequence[str]) -> str:
@@ -86,49 +84,48 @@ def answer(question: Question) -> str:
     if not question.ranking:
         return "Nothing could be ranked: no cell of this question gave a result."
     quantile = question.quantiles[0]
-    entries = [entry for entry in question.ranking if quantile in entry.estimates]
+    entries = question.standings(quantile)
     if not entries:
         return f"Nothing could be ranked: too few messages stand behind {quantile}."
     if len(entries) == 1:
-        return f"There is nothing to compare: only {entries[0].target} gave a result, {_estimate(entries[0], quantile)}."
+        return f"There is nothing to compare: only {entries[0].name} gave a result, {_estimate(entries[0])}."
     what = "median" if quantile == "p50" else quantile
     quantity = quantity_name(question.quantity)
     return " ".join(
-        part for part in (_first(entries, quantile, what, quantity), _last(entries, quantile), undecided(question)) if part
+        part for part in (_first(entries, what, quantity), _last(entries), undecided(question)) if part
     )
 
 
-def _first(entries: Sequence[Ranked], quantile: str, what: str, quantity: str) -> str:
+def _first(entries: Sequence[Standing], what: str, quantity: str) -> str:
     leaders = [entry for entry in entries if entry.tier == 1]
     if len(leaders) == len(entries):
-        return f"All {len(entries)} share one tier: no difference between their {what} {quantity}s could be shown."
+        return f"All {len(entries)} share one tier: their {what} {quantity}s could not be shown to differ."
     if len(leaders) == 1:
         leader, runner = leaders[0], next(entry for entry in entries if entry.tier != 1)
-        lead = 1 - leader.estimates[quantile].value_ns / runner.estimates[quantile].value_ns
+        lead = 1 - leader.value_ns / runner.value_ns
         return (
-            f"{leader.target} is first: its {what} {quantity} is {_estimate(leader, quantile)}, "
-            f"{share(lead)} less than that of {runner.target}, the next."
+            f"{leader.name} is first: its {what} {quantity} is {_estimate(leader)}, "
+            f"{share(lead)} less than that of {runner.name}, the next."
         )
-    names = joined([leader.target for leader in leaders])
+    names = joined([leader.name for leader in leaders])
     return (
-        f"{names} share the first tier: their {what} {quantity}s, {_estimate(leaders[0], quantile)} to "
-        f"{_estimate(leaders[-1], quantile)}, could not be shown to differ."
+        f"{names} share the first tier: their {what} {quantity}s, {_estimate(leaders[0])} to "
+        f"{_estimate(leaders[-1])}, could not be shown to differ."
     )
 
 
-def _last(entries: Sequence[Ranked], quantile: str) -> str:
+def _last(entries: Sequence[Standing]) -> str:
     slowest = entries[-1]
     if slowest.tier == 1:
         return ""
-    times = slowest.estimates[quantile].value_ns / entries[0].estimates[quantile].value_ns
+    times = slowest.value_ns / entries[0].value_ns
     if times < 1.005:
         return ""
-    return f"{slowest.target}, the last, takes {significant(times)} times as long as {entries[0].target}."
+    return f"{slowest.name}, the last, takes {significant(times)} times as long as {entries[0].name}."
 
 
-def _estimate(entry: Ranked, quantile: str) -> str:
-    estimate = entry.estimates[quantile]
-    return estimate_words(estimate.value_ns, estimate.interval_ns)
+def _estimate(entry: Standing) -> str:
+    return estimate_words(entry.value_ns, entry.interval_ns)
 
 
 def undecided(question: Question) -> str:
@@ -151,14 +148,13 @@ def decision_counts(question: Question) -> str:
     return ", ".join(f"{decisions.count(kind)} {kind}" for kind in ("different", "equivalent", "undecided"))
 
 
-def comparison(question: Question, cells: Sequence[Cell]) -> str:
+def comparison(question: Question) -> str:
     """The answer of a question that compares a factor's values within one target."""
     sentences = []
     for decision in question.decisions:
         if decision.quantile != question.quantiles[0]:
             continue
-        names = pair_words(decision.pair, question, cells)
-        low, high = decision.interval
+        names = pair_words(decision.pair, question.compare)
         found = {
             "different": "makes a difference",
             "equivalent": "makes no difference that matters",
@@ -166,42 +162,75 @@ def comparison(question: Question, cells: Sequence[Cell]) -> str:
         }[decision.decision]
         sentences.append(
             f"{question.compare.replace('_', ' ')} {names} {found} at {decision.quantile}: "
-            f"ratio {ratio(decision.ratio)} [{ratio(low)}, {ratio(high)}]."
+            f"ratio {ratio_words(decision.ratio, decision.interval)}."
         )
     return " ".join(sentences)
 
 
-def badges(question: Question, *, complete: bool) -> list[Badge]:
+def badges(question: Question, cells: Sequence[Cell], *, complete: bool) -> list[Badge]:
     """What stands behind the answer, each mark with its words."""
-    marks = [_sentinel(question), _control(question), _gates(question), _blocks(question)]
+    marks = [
+        _sentinel(question, {cell.cell: cell.target for cell in cells}),
+        _control(question),
+        _gates(question),
+        _blocks(question),
+    ]
     if not complete:
-        marks.append(Badge("Run", "interrupted", "caution", "The run ended early; what was measured until then is shown."))
+        marks.append(
+            Badge(
+                "Run", "interrupted", "caution", "The run ended early; what was measured until then is shown."
+            )
+        )
     return marks
 
 
-def _sentinel(question: Question) -> Badge:
+def _sentinel(question: Question, targets: Mapping[str, str]) -> Badge:
     sentinel = question.sentinel
     if sentinel is None:
-        return Badge("Sentinel", "none", "bad",
-                     "No second copy ran, so nothing shows that equal things come out equal.")  # fmt: skip
-    copied = sentinel.pair[0] if sentinel.pair else "the reference"
+        return Badge(
+            "Sentinel",
+            "none",
+            "bad",
+            "No second copy ran, so nothing shows that equal things come out equal.",
+        )
+    copied = targets.get(sentinel.pair[0], sentinel.pair[0]) if sentinel.pair else "the reference"
     first = next(iter(sentinel.decisions.values()), None)
-    found = f" (ratio {ratio(first.ratio)} [{ratio(first.interval[0])}, {ratio(first.interval[1])}])" if first else ""
+    found = f" (ratio {ratio_words(first.ratio, first.interval)})" if first else ""
     if sentinel.passed:
-        return Badge("Sentinel", "a tie", "good", f"Two copies of {copied} could not be told apart{found}, as must be.")
-    return Badge("Sentinel", "failed", "bad", f"Two copies of {copied} came out different{found}: the method erred here.")
+        return Badge(
+            "Sentinel", "a tie", "good", f"Two copies of {copied} could not be told apart{found}, as must be."
+        )
+    return Badge(
+        "Sentinel",
+        "failed",
+        "bad",
+        f"Two copies of {copied} came out different{found}: the method erred here.",
+    )
 
 
 def _control(question: Question) -> Badge:
     control = question.control
     if control is None:
-        return Badge("Control", "none", "bad",
-                     "No delayed copy ran, so nothing shows that a known difference would be found.")  # fmt: skip
+        return Badge(
+            "Control",
+            "none",
+            "bad",
+            "No delayed copy ran, so nothing shows that a known difference would be found.",
+        )
     found = estimate_words(control.found_ns, control.interval_ns)
     if control.passed:
-        return Badge("Control", "found", "good", f"A copy delayed by {duration(control.delay_ns)} was found {found} slower.")
-    return Badge("Control", "not found", "bad",
-                 f"A copy delayed by {duration(control.delay_ns)} came out as {found}: a difference of that size is missed.")  # fmt: skip
+        return Badge(
+            "Control",
+            "found",
+            "good",
+            f"A copy delayed by {format_duration(control.delay_ns)} was found {found} slower.",
+        )
+    return Badge(
+        "Control",
+        "not found",
+        "bad",
+        f"A copy delayed by {format_duration(control.delay_ns)} came out as {found}: it is missed.",
+    )
 
 
 def _gates(question: Question) -> Badge:
@@ -209,9 +238,24 @@ def _gates(question: Question) -> Badge:
         return Badge("Gates", "none", "silent", "No gate on the environment was evaluated.")
     failed = [gate for gate in question.gates if not gate.passed]
     if not failed:
-        return Badge("Gates", "passed", "good", f"All {len(question.gates)} gates on the environment passed in every block.")
-    words = joined([f"“{GATES.get(gate.name, gate.name)}” failed in {_blocks_word(gate.blocks_failed)}" for gate in failed])
-    return Badge("Gates", f"{len(failed)} failed", "caution", f"{words}; those blocks are left out, whoever they favoured.")
+        return Badge(
+            "Gates",
+            "passed",
+            "good",
+            f"All {len(question.gates)} gates on the environment passed in every block.",
+        )
+    words = joined(
+        [
+            f"“{GATES.get(gate.name, gate.name)}” failed in {_blocks_word(gate.blocks_failed)}"
+            for gate in failed
+        ]
+    )
+    return Badge(
+        "Gates",
+        f"{len(failed)} failed",
+        "caution",
+        f"{words}; those blocks are left out, whoever they favoured.",
+    )
 
 
 def _blocks_word(number: int) -> str:
@@ -228,8 +272,10 @@ def _blocks(question: Question) -> Badge:
 
 def headline_question(findings: Findings) -> Question | None:
     """The question that the page opens with: the first that has a ranking, else the first."""
-    return next((question for question in findings.questions if question.ranking),
-                next(iter(findings.questions), None))  # fmt: skip
+    return next(
+        (question for question in findings.questions if question.ranking),
+        next(iter(findings.questions), None),
+    )
 
 
 def warmup_words(warmup_class: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from feedbench.report.numbers import DASH, count, duration, estimate_words, rate, ratio, share, size
+from feedbench.report.numbers import DASH, count, duration, estimate_words, rate, ratio_words, share, size
 from feedbench.report.reading import Cell, Question
 from feedbench.report.sentences import (
     condition_words,
@@ -29,30 +29,32 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[int] = frozenset()
 
+    @property
+    def prose(self) -> frozenset[int]:
+        """Columns that hold sentences: these may wrap, numbers and names may not."""
+        return frozenset(
+            place
+            for row in self.rows
+            for place, text in enumerate(row)
+            if len(text) > 40 and place not in self.numeric
+        )
 
-def rank_table(question: Question, cells: Sequence[Cell]) -> Table | None:
+
+def rank_table(question: Question) -> Table | None:
     """Who stands where, with the estimates of the declared quantiles; None when there is no ranking."""
     if not question.ranking:
         return None
-    by_name = {cell.cell: cell for cell in cells}
-    own = question.compare != "target"
     rows = []
     for entry in question.ranking:
-        name = entry.target
-        if own and entry.cell in by_name:
-            name = value_words(by_name[entry.cell].factors.get(question.compare))
-        estimates = [
-            estimate_words(entry.estimates[quantile].value_ns, entry.estimates[quantile].interval_ns)
-            if quantile in entry.estimates
-            else DASH
-            for quantile in question.quantiles
-        ]
-        first = DASH if entry.probability_first is None else share(entry.probability_first)
-        rows.append((name, rank_interval(entry.rank), str(entry.tier), *estimates, first))
-    subject = "Target" if not own else question.compare.replace("_", " ").capitalize()
+        estimates = (entry.estimates.get(quantile) for quantile in question.quantiles)
+        words = (estimate_words(each.value_ns, each.interval_ns) if each else DASH for each in estimates)
+        rows.append(
+            (entry.name, rank_interval(entry.rank), str(entry.tier), *words, share(entry.probability_first))
+        )
+    subject = question.compare.replace("_", " ").capitalize()
     names = tuple(quantile_name(quantile) for quantile in question.quantiles)
     return Table(
-        caption=f"Ranks by {quantity_name(question.quantity)}, best first; in brackets the 95 % interval over blocks",
+        caption=f"Ranks by {quantity_name(question.quantity)}, best first, with 95 % intervals over blocks",
         columns=(subject, "Rank", "Tier", *names, "Chance to be first"),
         rows=tuple(rows),
         numeric=frozenset(range(1, 4 + len(names))),
@@ -60,7 +62,7 @@ def rank_table(question: Question, cells: Sequence[Cell]) -> Table | None:
 
 
 def decision_table(question: Question) -> Table | None:
-    """Every decision with its numbers: what the matrices draw, for reading and for those who can't see them."""
+    """Every decision with its numbers: what the matrices draw, for those who can't see them."""
     if not question.decisions:
         return None
     rows = tuple(
@@ -68,8 +70,7 @@ def decision_table(question: Question) -> Table | None:
             f"{decision.pair[0]} / {decision.pair[1]}",
             decision.quantile,
             decision.decision,
-            ratio(decision.ratio),
-            f"[{ratio(decision.interval[0])}, {ratio(decision.interval[1])}]",
+            ratio_words(decision.ratio, decision.interval),
             DASH if decision.p_holm is None else f"{decision.p_holm:.3g}",
             DASH if decision.cliffs_delta is None else f"{decision.cliffs_delta:+.2f}",
         )
@@ -77,9 +78,9 @@ def decision_table(question: Question) -> Table | None:
     )
     return Table(
         caption=f"Decisions about pairs: {decision_counts(question)}",
-        columns=("Pair", "Quantile", "Decision", "Ratio", "95 % interval", "p (Holm)", "Cliff’s δ"),
+        columns=("Pair", "Quantile", "Decision", "Ratio [95 % interval]", "p (Holm)", "Cliff’s δ"),
         rows=rows,
-        numeric=frozenset({3, 4, 5, 6}),
+        numeric=frozenset({3, 4, 5}),
     )
 
 
@@ -87,16 +88,33 @@ def gate_tables(question: Question) -> list[Table]:
     """The gates' limits and worst values, and the blocks that they dropped."""
     tables = []
     if question.gates:
-        rows = tuple(
-            (gate_words(gate.name), "passed" if gate.passed else "failed", str(gate.blocks_failed),
-             _measure(gate.name, gate.worst), _measure(gate.name, gate.limit), gate.text)
+        gates = tuple(
+            (
+                gate_words(gate.name),
+                "passed" if gate.passed else "failed",
+                str(gate.blocks_failed),
+                _measure(gate.name, gate.worst),
+                _measure(gate.name, gate.limit),
+                gate.text,
+            )
             for gate in question.gates
-        )  # fmt: skip
-        tables.append(Table("Gates on the environment, decided without looking at the results",
-                            ("Gate", "State", "Blocks failed", "Worst", "Limit", "In words"), rows, frozenset({2, 3, 4})))  # fmt: skip
+        )
+        tables.append(
+            Table(
+                "Gates on the environment, decided without looking at the results",
+                ("Gate", "State", "Blocks failed", "Worst", "Limit", "In words"),
+                gates,
+                frozenset({2, 3, 4}),
+            )
+        )
     if question.blocks_dropped:
         rows = tuple(
-            (str(drop.block), gate_words(drop.gate), _measure(drop.gate, drop.value), _measure(drop.gate, drop.limit))
+            (
+                str(drop.block),
+                gate_words(drop.gate),
+                _measure(drop.gate, drop.value),
+                _measure(drop.gate, drop.limit),
+            )
             for drop in question.blocks_dropped
         )
         tables.append(Table("Dropped blocks", ("Block", "Gate", "Value", "Limit"), rows, frozenset({2, 3})))
@@ -109,9 +127,28 @@ def _measure(gate: str, value: float | None) -> str:
     return DASH if value is None else f"{value:.4g}"
 
 
-CELL_COLUMNS = ("Target", "Condition", "Verdicts", "Round trips", "Mean", "p50", "p90", "p99", "p99.9", "p99.99", "Max",
-                "CPU/message", "Memory/connection", "Of ceiling", "Messages", "Lost", "Twice", "Out of order", "Wrong",
-                "Warm-up")  # fmt: skip
+CELL_COLUMNS = (
+    "Target",
+    "Condition",
+    "Verdicts",
+    "Round trips",
+    "Mean",
+    "p50",
+    "p90",
+    "p99",
+    "p99.9",
+    "p99.99",
+    "Max",
+    "CPU/message",
+    "Memory/connection",
+    "Of ceiling",
+    "Messages",
+    "Lost",
+    "Twice",
+    "Out of order",
+    "Wrong",
+    "Warm-up",
+)
 
 
 def cell_table(cells: Sequence[Cell]) -> Table:
@@ -122,11 +159,17 @@ def cell_table(cells: Sequence[Cell]) -> Table:
             condition_words(cell.factors) or DASH,
             verdict_words(cell.verdicts),
             rate(cell.round_trips_per_s.value if cell.round_trips_per_s else None),
-            *(duration(cell.latency_ns.get(key)) for key in ("mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")),
+            *(
+                duration(cell.latency_ns.get(key))
+                for key in ("mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
+            ),
             duration(cell.cpu_ns_per_message.value if cell.cpu_ns_per_message else None),
             size(cell.memory_per_connection_bytes),
             share(cell.ceiling_share) + (" (generator-bound)" if cell.generator_bound else ""),
-            *(count(value) for value in (cell.received, cell.lost, cell.duplicated, cell.out_of_order, cell.wrong)),
+            *(
+                count(value)
+                for value in (cell.received, cell.lost, cell.duplicated, cell.out_of_order, cell.wrong)
+            ),
             warmup_words(cell.warmup_class) or DASH,
         )
         for cell in cells
@@ -162,5 +205,8 @@ def options_table(cells: Sequence[Cell]) -> Table:
         for cell in cells
         if cell.copy is None
     )
-    return Table("Versions, and options in force", ("Target", "Version", "Toolchain", *(n.replace("_", " ") for n in names)),
-                 tuple(rows))  # fmt: skip
+    return Table(
+        "Versions, and options in force",
+        ("Target", "Version", "Toolchain", *(n.replace("_", " ") for n in names)),
+        tuple(rows),
+    )

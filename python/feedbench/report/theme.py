@@ -1,11 +1,12 @@
 """Colours and type of every figure, in light and in dark.
 
-A figure is drawn once, in the light colours. Dark mode is a style sheet that repaints each light colour by its dark
-counterpart (`repaint_rules`): the same rules serve the static SVG, the live charts and the files in figures/, so there
-is one drawing and no second specification. It works because every colour below occurs for one purpose only.
+A figure is drawn once, in the light colours. Dark mode is a style sheet that repaints each light colour by
+its dark counterpart (`repaint_rules`): the same rules serve the static SVG, the live charts and the files in
+figures/, so there is one drawing and no second specification. Every colour has one purpose only.
 
-Hues are those of Okabe and Ito ("Color Universal Design", 2008), which stay apart in the common colour-vision
-deficiencies; the yellow is left out, since it has no contrast on white. Shape and dash repeat what the hue says.
+Hues are near those of Okabe and Ito ("Color Universal Design", 2008), which stay apart in the common
+colour-vision deficiencies; their yellow is left out, since it has no contrast on white. Shape and dash repeat
+what the hue says.
 """
 
 from __future__ import annotations
@@ -22,13 +23,22 @@ EXTRA = "#8a939c"  # sentinel and control: part of the method, not of the contes
 
 # One colour a series; after the last they start again, then told apart by shape and dash.
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#b8579a", "#c98a00", "#46a0d4", "#8c5a2b", "#6f5bc4", "#3d4451")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "triangle-down",
+    "cross",
+    "triangle-right",
+    "triangle-left",
+)
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
 
 FASTER = "#b9dcf0"
 SLOWER = "#f8d3b0"
 EQUIVALENT = "#d3d8dd"
-UNDECIDED = "#f7f7f5"
+UNDECIDED = "#e9e2f1"
 
 DARK = {
     INK: "#e3e7eb",
@@ -48,7 +58,7 @@ DARK = {
     FASTER: "#1c4d6b",
     SLOWER: "#71421a",
     EQUIVALENT: "#414a53",
-    UNDECIDED: "#1e2328",
+    UNDECIDED: "#3a3150",
 }
 
 
@@ -81,7 +91,6 @@ def configuration() -> dict[str, Any]:
         "font": FONT,
         "mark": {"aria": False},  # the figure as a whole is described; hundreds of dots are not
         "view": {"stroke": None},
-        "padding": 4,
         "axis": {
             "labelColor": MUTED,
             "titleColor": MUTED,
@@ -96,6 +105,7 @@ def configuration() -> dict[str, Any]:
         },
         "axisY": {"labelPadding": 8, "labelLimit": 220, "domain": False, "ticks": False},
         "axisX": {"labelPadding": 6},
+        "axisTop": {"labelAngle": -40, "labelLimit": 130, "domain": False, "ticks": False, "labelPadding": 4},
         "legend": {
             "orient": "bottom",
             "columns": 4,
@@ -105,6 +115,7 @@ def configuration() -> dict[str, Any]:
             "labelLimit": 200,
             "symbolSize": 90,
             "symbolStrokeWidth": 2,
+            "symbolOpacity": 1,
             "columnPadding": 18,
             "rowPadding": 5,
             "offset": 14,

@@ -37,7 +37,9 @@ def write_report(run: RunDirectory) -> Path:
         partial.replace(run.report)
     except OSError as error:
         raise RunDirectoryError(
-            f"cannot write the report: {error.strerror}", where=str(error.filename or run.path), hint="is the disk full?"
+            f"cannot write the report: {error.strerror}",
+            where=str(error.filename or run.path),
+            hint="is the disk full?",
         ) from error
     return run.report
 
@@ -49,7 +51,9 @@ def write_picture(run: RunDirectory, path: Path) -> Path:
     if headline is None or not headline.ranking:
         why = headline.ranking_withheld if headline else None
         raise RunDirectoryError(
-            "these findings hold no ranking to draw", where=str(run.findings), hint=why or "see report.html for the causes"
+            "these findings hold no ranking to draw",
+            where=str(run.findings),
+            hint=why or "see report.html for the causes",
         )
     path.write_text(adaptive_svg(static_svg(picture(headline, findings))), encoding="utf-8")
     return path

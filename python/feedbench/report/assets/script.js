@@ -16,9 +16,16 @@
     const narrow = width < NARROW;
     const config = specification.config;
     config.legend.columns = narrow ? 2 : Math.min(4, Math.max(2, Math.floor(width / 170)));
-    config.legend.labelLimit = narrow ? Math.floor(width / 2) - 50 : 200;
+    config.legend.labelFontSize = narrow ? 11 : 12;
+    config.legend.labelLimit = narrow ? Math.floor(width / 2) - 45 : 200;
+    config.legend.columnPadding = narrow ? 8 : 18;
     config.axisY.labelLimit = narrow ? Math.floor(width * 0.36) : 220;
     config.axis.labelFontSize = narrow ? 11 : 12;
+    config.text.fontSize = narrow ? 9 : 11;
+    if (narrow) {
+      config.axisTop.labelAngle = -90; // a slanted name would leave the screen
+      specification.padding = { left: 2, top: 4, right: 4, bottom: 4 };
+    }
     return specification;
   };
 

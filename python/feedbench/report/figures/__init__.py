@@ -1,1 +1,1 @@
-"""What the report shows, as Altair charts: one family of figures a module, pure functions from findings to charts."""
+"""What the report shows, as Altair charts: pure functions from findings to figures, one family a module."""

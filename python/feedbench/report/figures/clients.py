@@ -9,9 +9,9 @@ import altair as alt
 
 from feedbench.report.figures.figure import Figure, rows, slug, spread_scale
 from feedbench.report.figures.series import Series
+from feedbench.report.numbers import duration, rate, time_unit
 from feedbench.report.reading import Cell
 from feedbench.report.sentences import condition_words
-from feedbench.report.numbers import duration, rate, time_unit
 
 Value = tuple[float, float, float]  # value, low, high
 
@@ -26,12 +26,22 @@ def client_figures(cells: Sequence[Cell], series: Series, quantile: str) -> list
         suffix = f" — {words}" if words else ""
         unit = time_unit(cell.latency_ns.get(quantile) for cell in group)
         for key, title, axis, measure, text in (
-            ("latency", f"{quantile} against clients", f"{quantile} ({unit.symbol})",
-             _latency(quantile, unit.nanoseconds), lambda value, unit=unit: duration(value * unit.nanoseconds)),
+            (
+                "latency",
+                f"{quantile} against clients",
+                f"{quantile} ({unit.symbol})",
+                _latency(quantile, unit.nanoseconds),
+                lambda value, unit=unit: duration(value * unit.nanoseconds),
+            ),
             ("throughput", "Throughput against clients", "Round trips per second", _throughput, rate),
-            ("throughput-per-client", "Throughput per client", "Round trips per second and client",
-             _throughput_per_client, rate),
-        ):  # fmt: skip
+            (
+                "throughput-per-client",
+                "Throughput per client",
+                "Round trips per second and client",
+                _throughput_per_client,
+                rate,
+            ),
+        ):
             name = f"clients-{slug(words)}-{key}" if words else f"clients-{key}"
             figure = _lines(name, title + suffix, axis, group, series, measure, text)
             if figure is not None:
@@ -95,18 +105,30 @@ def _lines(
         return None
     names = list(dict.fromkeys(point["series"] for point in points))
     clients = sorted({point["clients"] for point in points})
-    y = alt.Y("low:Q", title=axis, axis=alt.Axis(format="~s" if "second" in axis else ",~r", tickCount=6),
-              scale=spread_scale(point["value"] for point in points))  # fmt: skip
+    y = alt.Y(
+        "low:Q",
+        title=axis,
+        axis=alt.Axis(format="~s" if "second" in axis else ",~r", tickCount=6),
+        scale=spread_scale(point["value"] for point in points),
+    )
     base = alt.Chart(rows(points)).encode(
-        x=alt.X("clients:Q", title="Clients (log scale)", scale=alt.Scale(type="log", base=2, padding=14, nice=False),
-                axis=alt.Axis(values=clients, format="d", grid=False)),
+        x=alt.X(
+            "clients:Q",
+            title="Clients (log scale)",
+            scale=alt.Scale(type="log", base=2, padding=14, nice=False),
+            axis=alt.Axis(values=clients, format="d", grid=False),
+        ),
         color=series.colour(names),
-        tooltip=[alt.Tooltip("series:N", title="target"), alt.Tooltip("clients:Q"), alt.Tooltip("text:N", title=axis)],
-    )  # fmt: skip
+        tooltip=[
+            alt.Tooltip("series:N", title="target"),
+            alt.Tooltip("clients:Q"),
+            alt.Tooltip("text:N", title=axis),
+        ],
+    )
     intervals = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, y2="high:Q")
-    value = alt.Y("value:Q", title=axis)
-    lines = base.mark_line().encode(y=value, strokeDash=series.dash(names))
-    dots = base.mark_point().encode(y=value, shape=series.shape(names))
+    middle = alt.Y("value:Q", title=axis)
+    lines = base.mark_line().encode(y=middle, strokeDash=series.dash(names))
+    dots = base.mark_point().encode(y=middle, shape=series.shape(names))
     return Figure(
         name=name,
         title=title,

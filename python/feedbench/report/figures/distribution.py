@@ -8,11 +8,10 @@ from typing import Any
 
 import altair as alt
 
-from feedbench.report import theme
 from feedbench.report.figures.figure import Figure, rows, slug, spread_scale
-from feedbench.report.reading import Cell
 from feedbench.report.figures.series import Series
 from feedbench.report.numbers import duration, time_unit
+from feedbench.report.reading import Cell
 
 # HdrHistogram's plots put 1/(1−share) on a logarithmic axis, so that each further nine takes the same room.
 TICKS = {1: "0", 2: "50", 10: "90", 100: "99", 1_000: "99.9", 10_000: "99.99", 100_000: "99.999"}
@@ -46,7 +45,7 @@ def distribution_figures(name: str, cells: Sequence[Cell], series: Series, quant
 
 
 def _lines(points: list[dict[str, Any]], names: list[str], series: Series) -> alt.Chart:
-    return (
+    lines: alt.Chart = (
         alt.Chart(rows(points))
         .mark_line(interpolate="monotone")
         .encode(
@@ -59,6 +58,7 @@ def _lines(points: list[dict[str, Any]], names: list[str], series: Series) -> al
             ],
         )
     )
+    return lines
 
 
 def _by_percentile(
@@ -67,17 +67,25 @@ def _by_percentile(
     largest = max(point["nines"] for point in points)
     ticks = [tick for tick in TICKS if tick <= largest * 1.05]
     scale = alt.Scale(type="log", domain=[1, max(largest, 10)], nice=False)
-    x = alt.X("nines:Q", title="Percentile (%)", scale=scale,
-              axis=alt.Axis(values=ticks, labelExpr=f"({json.dumps(TICKS)})[datum.value]", labelOverlap=False))  # fmt: skip
-    y = alt.Y("value:Q", title=title, scale=spread_scale(point["value"] for point in points),
-              axis=alt.Axis(format=",~r", tickCount=6))  # fmt: skip
+    x = alt.X(
+        "nines:Q",
+        title="Percentile (%)",
+        scale=scale,
+        axis=alt.Axis(values=ticks, labelExpr=f"({json.dumps(TICKS)})[datum.value]", labelOverlap=False),
+    )
+    y = alt.Y(
+        "value:Q",
+        title=title,
+        scale=spread_scale(point["value"] for point in points),
+        axis=alt.Axis(format=",~r", tickCount=6),
+    )
     return Figure(
         name=f"{slug(name)}-percentiles",
         title="Latency by percentile",
         description=f"Lines of latency in {unit} against percentile for {', '.join(names)}; "
         "the tail is stretched so that each further nine takes the same width.",
         chart=_lines(points, names, series).encode(x=x, y=y),
-        height=330,
+        height=360,
         caption="Read upwards at 99: one round trip in a hundred takes longer. "
         "A percentile is drawn only where enough messages stand behind it.",
     )
@@ -86,10 +94,18 @@ def _by_percentile(
 def _cumulative(
     name: str, points: list[dict[str, Any]], names: list[str], series: Series, title: str, unit: str
 ) -> Figure:
-    x = alt.X("value:Q", title=title, scale=spread_scale(point["value"] for point in points),
-              axis=alt.Axis(format=",~r", tickCount=6))  # fmt: skip
-    y = alt.Y("share:Q", title="Share of round trips", scale=alt.Scale(domain=[0, 1]),
-              axis=alt.Axis(format="%", tickCount=5))  # fmt: skip
+    x = alt.X(
+        "value:Q",
+        title=title,
+        scale=spread_scale(point["value"] for point in points),
+        axis=alt.Axis(format=",~r", tickCount=6),
+    )
+    y = alt.Y(
+        "share:Q",
+        title="Share of round trips",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format="%", tickCount=5),
+    )
     return Figure(
         name=f"{slug(name)}-cumulative",
         title="Cumulative share",
@@ -97,4 +113,5 @@ def _cumulative(
         chart=_lines(points, names, series).encode(x=x, y=y, order="share:Q"),
         height=330,
         caption="The further left and the steeper, the better. Two steps in one line are two modes.",
+        wide=False,
     )

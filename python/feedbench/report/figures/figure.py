@@ -12,7 +12,7 @@ import altair as alt
 from feedbench.report import theme
 from feedbench.report.numbers import Unit
 
-AnyChart = alt.Chart | alt.LayerChart
+AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Figure:
         ).to_dict()
         document["width"] = width
         document["autosize"] = {"type": "fit-x", "contains": "padding"}
+        document.setdefault("padding", {"left": 8, "top": 4, "right": 4, "bottom": 4})
         document["config"] = theme.configuration()
         return document
 

@@ -1,32 +1,47 @@
-"""What a message costs in CPU time, a connection in memory, and how near the generator's ceiling each cell came."""
+"""CPU time per message, memory per connection, and how near the generator's ceiling each cell came."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
 
 from feedbench.report import theme
 from feedbench.report.figures.figure import Figure, rows, spread_scale
+from feedbench.report.numbers import duration, share, size
 from feedbench.report.reading import Cell
 from feedbench.report.sentences import condition_words
-from feedbench.report.numbers import duration, share, size
 
 Value = tuple[float, float, float]  # value, low, high
-CONDITIONS_SHOWN = 4  # beyond these a reader can't tell shapes apart: then only the first and the last are drawn
+CONDITIONS_SHOWN = (
+    4  # beyond these a reader can't tell shapes apart: then only the first and the last are drawn
+)
 
 
 def resource_figures(cells: Sequence[Cell]) -> list[Figure]:
     """CPU per message, memory per connection, share of the ceiling: each only where it was measured."""
     own = [cell for cell in cells if cell.copy is None]
     candidates = (
-        _dots("cpu-per-message", "CPU time per message", "CPU time per message (µs), less is better", own, _cpu,
-              lambda value: duration(value * 1e3)),
-        _dots("memory-per-connection", "Memory per connection", "Memory per connection (kB), less is better", own,
-              _memory, lambda value: size(value * 1e3)),
+        _dots(
+            "cpu-per-message",
+            "CPU time per message",
+            "CPU time per message (µs), less is better",
+            own,
+            _cpu,
+            lambda value: duration(value * 1e3),
+        ),
+        _dots(
+            "memory-per-connection",
+            "Memory per connection",
+            "Memory per connection (kB), less is better",
+            own,
+            _memory,
+            lambda value: size(value * 1e3),
+        ),
         _ceiling(own),
-    )  # fmt: skip
+    )
     return [figure for figure in candidates if figure is not None]
 
 
@@ -83,37 +98,64 @@ def _dots(
     text: Callable[[float], str],
     scale: alt.Scale | None = None,
     tick_format: str = ",~r",
+    marked: bool = False,
 ) -> Figure | None:
     points = _points(cells, measure, text)
     if not points:
         return None
     conditions, note = _shown([cell for cell in cells if measure(cell) is not None])
-    points = [point for point in points if point["condition"] in (conditions or ["all"]) or conditions == [""]]
-    targets = list(dict.fromkeys(point["target"] for point in sorted(points, key=lambda point: point["value"])))
+    points = [
+        point for point in points if point["condition"] in (conditions or ["all"]) or conditions == [""]
+    ]
+    targets = list(
+        dict.fromkeys(point["target"] for point in sorted(points, key=lambda point: point["value"]))
+    )
     shown = list(dict.fromkeys(point["condition"] for point in points))
     several = len(shown) > 1
-    x = {"title": axis, "scale": scale or spread_scale(point["value"] for point in points),
-         "axis": alt.Axis(format=tick_format, tickCount=6)}  # fmt: skip
+    x: dict[str, Any] = {
+        "title": axis,
+        "scale": scale or spread_scale(point["value"] for point in points),
+        "axis": alt.Axis(format=tick_format, tickCount=6),
+    }
     base = alt.Chart(rows(points)).encode(
         y=alt.Y("target:N", sort=targets, title=None, axis=alt.Axis(labelColor=theme.INK, grid=not several)),
         yOffset=alt.YOffset("condition:N", sort=shown),
-        color=alt.Color("condition:N", legend=alt.Legend() if several else None,
-                        scale=alt.Scale(domain=shown, range=[theme.series_colour(i) for i in range(len(shown))])),
-        tooltip=[alt.Tooltip("target:N"), alt.Tooltip("condition:N"), alt.Tooltip("text:N", title=title),
-                 *([alt.Tooltip("bound:N", title="note")] if any(point["bound"] for point in points) else [])],
-    )  # fmt: skip
+        color=alt.Color(
+            "condition:N",
+            legend=alt.Legend() if several else None,
+            scale=alt.Scale(domain=shown, range=[theme.series_colour(i) for i in range(len(shown))]),
+        ),
+        tooltip=[
+            alt.Tooltip("target:N"),
+            alt.Tooltip("condition:N"),
+            alt.Tooltip("text:N", title=title),
+            *([alt.Tooltip("bound:N", title="note")] if any(point["bound"] for point in points) else []),
+        ],
+    )
     shapes = [theme.series_shape(i) for i in range(len(shown))]
     rules = base.mark_rule(strokeWidth=3, opacity=0.45).encode(x=alt.X("low:Q", **x), x2="high:Q")
     dots = base.mark_point(size=85).encode(
         x=alt.X("value:Q", **x),
-        shape=alt.Shape("condition:N", legend=alt.Legend() if several else None, scale=alt.Scale(domain=shown, range=shapes)),
-    )  # fmt: skip
+        shape=alt.Shape(
+            "condition:N",
+            legend=alt.Legend() if several else None,
+            scale=alt.Scale(domain=shown, range=shapes),
+        ),
+    )
+    layers: list[alt.Chart] = [rules, dots]
+    if marked and any(point["bound"] for point in points):
+        words = base.mark_text(align="right", dx=-10, fontStyle="italic").encode(
+            x=alt.X("value:Q", **x), text="bound:N"
+        )
+        layers.append(words.encode(color=alt.value(theme.MUTED)))
     return Figure(
         name=name,
         title=title,
         description=f"{title}, least first: "
-        + "; ".join(f"{point['target']} {point['text']}" for point in sorted(points, key=lambda p: p["value"])[:12]),
-        chart=alt.layer(rules, dots),
+        + "; ".join(
+            f"{point['target']} {point['text']}" for point in sorted(points, key=lambda p: p["value"])[:12]
+        ),
+        chart=alt.layer(*layers),
         height=max(30, 17 * len(shown) + 4) * len(targets) + 12,
         caption=note,
         wide=False,
@@ -121,24 +163,21 @@ def _dots(
 
 
 def _ceiling(cells: Sequence[Cell]) -> Figure | None:
-    """Share of what the raw TCP loop reaches on this machine; near one, the generator is what was measured."""
-    figure = _dots("ceiling-share", "Share of the ceiling", "Round trips as a share of the raw TCP ceiling", cells, _share,
-                   share, alt.Scale(domain=[0, 1], nice=False), "%")  # fmt: skip
+    """Share of what the raw TCP loop reaches here; near one, the generator is what was measured."""
+    figure = _dots(
+        "ceiling-share",
+        "Share of the ceiling",
+        "Round trips as a share of the raw TCP ceiling",
+        cells,
+        _share,
+        share,
+        alt.Scale(domain=[0, 1], nice=False),
+        "%",
+        marked=True,
+    )
     if figure is None:
         return None
-    bound = [point for point in _points(cells, _share, share) if point["bound"]]
-    chart = figure.chart
     note = "No cell is generator-bound."
-    if bound:
-        mark = alt.Chart(rows(bound)).mark_text(align="right", dx=-10, color=theme.MUTED, fontStyle="italic")
-        chart = alt.layer(chart, mark.encode(x="value:Q", y="target:N", yOffset="condition:N", text="bound:N"))
+    if any(cell.generator_bound for cell in cells):
         note = "Generator-bound: so near the ceiling that the load generator may be what was measured."
-    return Figure(
-        name=figure.name,
-        title=figure.title,
-        description=figure.description,
-        chart=chart,
-        height=figure.height,
-        caption=f"{note} {figure.caption}".strip(),
-        wide=False,
-    )
+    return replace(figure, caption=f"{note} {figure.caption}".strip())

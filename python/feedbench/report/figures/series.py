@@ -11,7 +11,10 @@ from feedbench.report import theme
 from feedbench.report.reading import Cell
 from feedbench.report.sentences import value_words
 
-COPY_DASHES = {"sentinel": (4, 3), "control": (1, 4)}  # dashes of the method's own copies; both are drawn in grey
+COPY_DASHES = {
+    "sentinel": (4, 3),
+    "control": (1, 4),
+}  # dashes of the method's own copies; both are drawn in grey
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,17 @@ class Series:
     def of_factor(cls, cells: Sequence[Cell], factor: str) -> Series:
         """A colour for each value of `factor`: for questions that compare these within one target."""
         words = factor.replace("_", " ")
-        return cls._of({cell.cell: f"{words} {value_words(cell.factors.get(factor))}" for cell in cells}, cells)
+        return cls._of(
+            {cell.cell: f"{words} {value_words(cell.factors.get(factor))}" for cell in cells}, cells
+        )
 
     @classmethod
     def _of(cls, labels: Mapping[str, str], cells: Sequence[Cell]) -> Series:
         own = tuple(dict.fromkeys(labels[cell.cell] for cell in cells if cell.copy is None))
-        whole = {cell.cell: f"{labels[cell.cell]} ({cell.copy})" if cell.copy else labels[cell.cell] for cell in cells}
+        whole = {
+            cell.cell: f"{labels[cell.cell]} ({cell.copy})" if cell.copy else labels[cell.cell]
+            for cell in cells
+        }
         return cls(whole, own, {whole[cell.cell]: cell.copy for cell in cells if cell.copy})
 
     def name(self, cell: Cell) -> str:
@@ -44,7 +52,9 @@ class Series:
         return self.labels[cell.cell]
 
     def colour(self, names: Sequence[str]) -> alt.Color:
-        return alt.Color("series:N", scale=alt.Scale(domain=list(names), range=[self._hue(name) for name in names]))
+        return alt.Color(
+            "series:N", scale=alt.Scale(domain=list(names), range=[self._hue(name) for name in names])
+        )
 
     def shape(self, names: Sequence[str]) -> alt.Shape:
         shapes = [theme.series_shape(self._place(name)) for name in names]
