@@ -1,0 +1,87 @@
+"""How a cell's latency moves while it runs: the change-point classes of Barrett et al. (Krun, OOPSLA 2017).
+
+`flat`: no change that matters · `warmup`: it ends at its fastest, after something slower · `slowdown`: it
+ends slower than it once was · `no_steady_state`: it still changes near the end of the measurement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import ruptures
+from numpy.typing import NDArray
+
+WarmupClass = Literal["flat", "warmup", "slowdown", "no_steady_state"]
+# From harmless to harmful.
+CLASSES: tuple[WarmupClass, ...] = ("flat", "warmup", "slowdown", "no_steady_state")
+
+# Barrett et al. use 15·log n times the variance: far fewer false changes than the usual 3·log n finds.
+PENALTY = 15.0
+# Levels within 3 % count as one: well above what a 25 ms slice's median wanders by, below any JIT's first
+# step.
+SAME_LEVEL = math.log(1.03)
+# Change points in the last quarter: it can't be said what it would have settled at.
+UNSETTLED_SHARE = 0.25
+FEWEST_POINTS = 8
+
+
+def classify(series_ns: Sequence[int]) -> WarmupClass:
+    """The class of a series of medians in time order; `flat` when it is too short to tell."""
+    if len(series_ns) < FEWEST_POINTS:
+        return "flat"
+    levels = _levels(np.log(np.maximum(np.asarray(series_ns, np.float64), 1.0)))
+    if len(levels) == 1:
+        return "flat"
+    last, fastest = levels[-1], min(levels, key=lambda level: level[1])
+    if last[0] >= len(series_ns) * (1 - UNSETTLED_SHARE):
+        return "no_steady_state"
+    return "slowdown" if last[1] > fastest[1] + SAME_LEVEL else "warmup"
+
+
+def classify_block(warmup_ns: Sequence[int], slices_ns: Sequence[int]) -> WarmupClass:
+    """The class of one process: what was measured decides; else whether the warm-up before it was needed.
+
+    The two are never joined to one series: a slice begins after other targets had the CPU, a warm-up bin does
+    not, and that step would pass for a change of the target.
+    """
+    measured = classify(slices_ns)
+    if measured != "flat":
+        return measured
+    before = classify(warmup_ns)
+    # It moved until the end of the warm-up, and is steady since.
+    return "warmup" if before == "no_steady_state" else before
+
+
+def classify_cell(blocks: Sequence[WarmupClass]) -> WarmupClass:
+    """The most harmful class that more than a quarter of the blocks show, so that one odd block convicts
+    nobody.
+    """
+    counts = Counter(blocks)
+    frequent = [name for name in CLASSES if counts[name] * 4 > len(blocks)]
+    return frequent[-1] if frequent else "flat"
+
+
+def _levels(series: NDArray[np.float64]) -> list[tuple[int, float]]:
+    """(first index, mean) of each segment; neighbours on the same level are one segment."""
+    # A single stall is an outlier, not a level: clip beyond Tukey's fences, widened as Barrett et al. do.
+    low, high = np.percentile(series, [10, 90])
+    reach = 3 * (high - low)
+    clipped = np.clip(series, low - reach, high + reach)
+    # The noise is what neighbours differ by; the variance of the whole would hold the changes themselves.
+    steps = np.diff(clipped)
+    variance = (float(np.median(np.abs(steps))) / 0.6745) ** 2 / 2
+    # Without any noise every rounding would be a change.
+    penalty = PENALTY * math.log(series.size) * max(variance, (SAME_LEVEL / 10) ** 2)
+    ends = ruptures.KernelCPD(kernel="linear", min_size=2).fit(clipped.reshape(-1, 1)).predict(pen=penalty)
+    levels: list[tuple[int, float]] = []
+    begin = 0
+    for end in ends:
+        mean = float(clipped[begin:end].mean())
+        if not levels or abs(mean - levels[-1][1]) > SAME_LEVEL:
+            levels.append((begin, mean))
+        begin = end
+    return levels
