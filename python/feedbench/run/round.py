@@ -1,4 +1,4 @@
-"""One round of a block: the cells whose processes run are measured together, and each cell gets its status."""
+"""One round of a block: cells whose processes run are measured together, and each cell gets its status."""
 
 from __future__ import annotations
 
