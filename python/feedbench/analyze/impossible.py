@@ -40,7 +40,7 @@ class Witness:
 
 
 def littles_law(round_trips_per_s: float, mean_latency_ns: float, clients: int) -> float:
-    """Throughput × mean latency, as a share of the clients: 1 when each always waits for exactly one answer."""
+    """Throughput × mean latency as a share of the clients: 1 when each always waits for one answer."""
     return round_trips_per_s * mean_latency_ns / 1e9 / clients
 
 

@@ -54,7 +54,7 @@ def tiers(fastest_first: Sequence[str], slower: Collection[tuple[str, str]]) -> 
 
 
 def first_tier(sets: Sequence[tuple[str, ...]]) -> dict[str, int]:
-    """The first tier, from 1, that each belongs to; tiers that are nobody's first are left out of the count."""
+    """The first tier, from 1, that each belongs to; tiers that are nobody's first are not counted."""
     tier: dict[str, int] = {}
     number = 0
     for members in sets:
