@@ -40,6 +40,7 @@ def load(request):
     for target in request["targets"]:
         address = urlsplit(target["url"])
         sockets[target["name"]] = socket.create_connection((address.hostname, address.port), timeout=2)
+    print("measuring", file=sys.stderr, flush=True)
     if mode == "hang":
         while True:
             time.sleep(1)
