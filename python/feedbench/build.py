@@ -89,7 +89,7 @@ def build_target(target: Target, *, project: Project, say: Say, force: bool = Fa
 
 
 def sources_sha256(target: Target) -> str:
-    """Of every source file's path and content, the manifest's among them, and of shared code in `_support`."""
+    """Of every source file's path and content, the manifest's too, and of shared code in `_support`."""
     digest = hashlib.sha256()
     for root in (target.folder, target.folder.parent / SUPPORT):
         for file in sorted(_sources(root)):
