@@ -1,0 +1,181 @@
+//! Is this the answer to what was sent? And which of the messages on the way does it answer?
+
+use std::collections::VecDeque;
+
+use feedbench_wire::frame::Opcode;
+
+use crate::payload::Payload;
+
+/// When a message left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// When the pacer wanted it to leave.
+    pub intended_ns: u64,
+    /// When it did.
+    pub sent_ns: u64,
+}
+
+/// A message on the way, or one that was answered before its predecessors.
+#[derive(Debug, Clone, Copy)]
+enum Slot {
+    Waiting(Sent),
+    Answered,
+}
+
+/// What one answer means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The answer to the oldest message on the way.
+    InOrder(Sent),
+    /// A right answer that came before that of an older message; whether the older one is late or lost shows later.
+    Early(Sent),
+    /// A right answer that came after that of a younger message: these two were swapped.
+    OutOfOrder(Sent),
+    /// The content of no message that is on the way; it uses up the oldest one.
+    Wrong(Sent),
+    /// Something that answers nothing at all.
+    Unasked,
+    /// A second answer to the same message.
+    Duplicate,
+    /// The answer to a message that was already given up as lost.
+    Late,
+}
+
+/// Lost messages remembered per connection, to tell a late answer from a duplicate.
+const REMEMBERED_LOST: usize = 1024;
+
+/// The messages on the way on one connection, oldest first, and what the oldest one's answer looks like.
+///
+/// An echo server answers in order, so that one comparison with a prepared payload settles nearly every answer:
+/// equal bytes prove content, order and count at once, because the counter makes each payload its own.
+#[derive(Debug)]
+pub struct Check {
+    opcode: Opcode,
+    expected: Payload,
+    slots: VecDeque<Slot>,
+    /// Number of the oldest slot.
+    oldest: u64,
+    /// Slots that are already answered.
+    answered_early: usize,
+    lost: VecDeque<u64>,
+}
+
+impl Check {
+    /// Nothing is on the way yet; message 0 comes next.
+    pub fn new(payload: &Payload) -> Self {
+        Self {
+            opcode: payload.opcode,
+            expected: payload.clone(),
+            slots: VecDeque::with_capacity(64),
+            oldest: 0,
+            answered_early: 0,
+            lost: VecDeque::new(),
+        }
+    }
+
+    /// Messages without an answer.
+    #[inline]
+    pub fn waiting(&self) -> usize {
+        self.slots.len() - self.answered_early
+    }
+
+    /// A message left. Allocates only when more are on the way than ever before.
+    #[inline]
+    pub fn sent(&mut self, sent: Sent) {
+        self.slots.push_back(Slot::Waiting(sent));
+    }
+
+    /// Judges one answer.
+    #[inline]
+    pub fn answer(&mut self, opcode: Opcode, payload: &[u8]) -> Verdict {
+        if self.answered_early == 0 && opcode == self.opcode && payload == self.expected.bytes {
+            if let Some(Slot::Waiting(sent)) = self.slots.pop_front() {
+                self.step();
+                return Verdict::InOrder(sent);
+            }
+        }
+        self.odd_answer(opcode, payload)
+    }
+
+    /// Any answer that is not simply the next one.
+    #[cold]
+    fn odd_answer(&mut self, opcode: Opcode, payload: &[u8]) -> Verdict {
+        let distance = if opcode != self.opcode {
+            None
+        } else if let Some(counter) = self.expected.counter {
+            counter.distance(payload, &self.expected.bytes)
+        } else {
+            // Without a counter one message is like the other, and the oldest is answered first.
+            (payload == self.expected.bytes).then_some(0)
+        };
+        let Some(distance) = distance else {
+            return self.take_oldest().map_or(Verdict::Unasked, Verdict::Wrong);
+        };
+        let Ok(ahead) = usize::try_from(distance) else { return self.past_answer(distance) };
+        match self.slots.get(ahead).copied() {
+            Some(Slot::Waiting(sent)) => {
+                let swapped = self.slots.iter().skip(ahead).any(|slot| matches!(slot, Slot::Answered));
+                if ahead == 0 {
+                    self.take_oldest();
+                } else {
+                    self.slots[ahead] = Slot::Answered;
+                    self.answered_early += 1;
+                }
+                match (swapped, ahead) {
+                    (true, _) => Verdict::OutOfOrder(sent),
+                    (false, 0) => Verdict::InOrder(sent),
+                    (false, _) => Verdict::Early(sent),
+                }
+            }
+            Some(Slot::Answered) => Verdict::Duplicate,
+            // A number that was never sent.
+            None => self.take_oldest().map_or(Verdict::Unasked, Verdict::Wrong),
+        }
+    }
+
+    /// The counter of a message before the oldest one.
+    fn past_answer(&mut self, distance: i64) -> Verdict {
+        let number = self.oldest.wrapping_add_signed(distance);
+        match self.lost.iter().position(|&lost| lost == number) {
+            Some(index) => {
+                self.lost.remove(index);
+                Verdict::Late
+            }
+            None => Verdict::Duplicate,
+        }
+    }
+
+    /// Gives up the oldest message if it left before `before_ns`.
+    pub fn give_up(&mut self, before_ns: u64) -> Option<Sent> {
+        match self.slots.front() {
+            Some(Slot::Waiting(sent)) if sent.sent_ns < before_ns => {
+                if self.lost.len() == REMEMBERED_LOST {
+                    self.lost.pop_front();
+                }
+                self.lost.push_back(self.oldest);
+                self.take_oldest()
+            }
+            _ => None,
+        }
+    }
+
+    /// Removes the oldest waiting message, and the answered ones that follow it.
+    fn take_oldest(&mut self) -> Option<Sent> {
+        let Some(Slot::Waiting(sent)) = self.slots.pop_front() else { return None };
+        self.step();
+        while let Some(Slot::Answered) = self.slots.front() {
+            self.slots.pop_front();
+            self.answered_early -= 1;
+            self.step();
+        }
+        Some(sent)
+    }
+
+    #[inline]
+    fn step(&mut self) {
+        self.oldest += 1;
+        if let Some(counter) = self.expected.counter {
+            counter.increment(&mut self.expected.bytes, [0; 4]);
+        }
+    }
+}

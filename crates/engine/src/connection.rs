@@ -1,0 +1,458 @@
+//! One open WebSocket connection: frames out, answers in.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use feedbench_wire::deflate::{Compressor, DeflateError, Decompressor};
+use feedbench_wire::frame::{self, FrameError, Header, Opcode};
+use feedbench_wire::mask::{self, MaskKey};
+
+use crate::check::{Check, Sent};
+use crate::clock::Clock;
+use crate::opening::Opened;
+use crate::payload::Payload;
+use crate::recorder::Recorder;
+use crate::tls::Tls;
+use crate::transport::Transport;
+
+/// A message beyond this is not an answer to anything that was sent.
+const MESSAGE_LIMIT_BYTES: usize = 256 << 20;
+/// Frames are built up to about this many bytes before they are handed to the socket.
+const BATCH_BYTES: usize = 256 << 10;
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectionError {
+    /// The end of the stream.
+    #[error("the server closed the TCP connection")]
+    Ended,
+    /// A close frame.
+    #[error("the server closed the WebSocket connection ({0})")]
+    Closed(String),
+    /// The system reports an error.
+    #[error("the connection broke: {0}")]
+    Broken(#[from] io::Error),
+    /// Bytes that are no frame.
+    #[error("the server broke the protocol: {0}")]
+    Frame(#[from] FrameError),
+    /// Frames that may not follow each other, or are masked.
+    #[error("the server broke the protocol: {0}")]
+    Protocol(&'static str),
+    /// A compressed message that cannot be read.
+    #[error("the server broke the protocol: {0}")]
+    Deflate(#[from] DeflateError),
+}
+
+impl ConnectionError {
+    /// The kind under which results count it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Ended | Self::Closed(_) => "closed",
+            Self::Broken(_) => "broken",
+            Self::Frame(_) | Self::Protocol(_) | Self::Deflate(_) => "protocol",
+        }
+    }
+}
+
+/// The two streams of permessage-deflate.
+struct Deflate {
+    compressor: Compressor,
+    decompressor: Decompressor,
+    plain: Vec<u8>,
+    packed: Vec<u8>,
+}
+
+/// A message in several frames.
+struct Fragments {
+    opcode: Opcode,
+    compressed: bool,
+    bytes: Vec<u8>,
+}
+
+/// An open connection with the messages on the way.
+///
+/// The frame of the next message stands ready, masked: only the counter's bytes change from one to the next. That
+/// needs one mask key per connection, where RFC 6455 (10.3) wants a new one for each frame, so that a script cannot
+/// choose the bytes that a proxy sees. Nobody but us chooses bytes here, every key takes a server the same time to
+/// undo, and the key itself is drawn at random per connection.
+pub struct Connection {
+    token: u32,
+    socket: OwnedFd,
+    tls: Option<Box<Tls>>,
+    deflate: Option<Box<Deflate>>,
+    payload: Payload,
+    key: MaskKey,
+    frame: Vec<u8>,
+    /// Where the payload begins in `frame`.
+    header_bytes: usize,
+    /// What was sent and is not answered yet.
+    pub check: Check,
+    /// Intended times of messages that are due and could not be sent yet.
+    due: VecDeque<u64>,
+    /// Messages that answers released and that were not sent yet.
+    released: usize,
+    /// Bytes for the network that it has not taken yet, from `out_start`.
+    out: Vec<u8>,
+    out_start: usize,
+    /// The beginning of a frame whose rest is still to come.
+    partial: Vec<u8>,
+    fragments: Option<Fragments>,
+    plain: Vec<u8>,
+}
+
+impl Connection {
+    /// A connection that has sent nothing yet; also gives the bytes that arrived with the handshake.
+    pub fn new(token: u32, opened: Opened, payload: &Payload, key: MaskKey) -> (Self, Vec<u8>) {
+        let mut frame = Vec::with_capacity(payload.bytes.len() + frame::MAXIMUM_HEADER_BYTES);
+        let header = Header::message(payload.opcode, payload.bytes.len() as u64, Some(key));
+        frame::append(&mut frame, header, &payload.bytes);
+        let deflate = opened.established.deflate.map(|agreement| {
+            Box::new(Deflate {
+                compressor: Compressor::new(
+                    agreement.client_window_bits(),
+                    agreement.client_no_context_takeover,
+                    flate2::Compression::default(),
+                ),
+                decompressor: Decompressor::new(
+                    agreement.server_window_bits(),
+                    agreement.server_no_context_takeover,
+                    MESSAGE_LIMIT_BYTES,
+                ),
+                plain: Vec::new(),
+                packed: Vec::new(),
+            })
+        });
+        let connection = Self {
+            token,
+            socket: opened.socket,
+            tls: opened.tls.map(Box::new),
+            deflate,
+            payload: payload.clone(),
+            key,
+            frame,
+            header_bytes: header.encoded_bytes(),
+            check: Check::new(payload),
+            due: VecDeque::new(),
+            released: 0,
+            out: Vec::new(),
+            out_start: 0,
+            partial: Vec::new(),
+            fragments: None,
+            plain: Vec::new(),
+        };
+        (connection, opened.leftover)
+    }
+
+    /// The socket, for `Transport::add` and options.
+    pub fn socket(&self) -> i32 {
+        self.socket.as_raw_fd()
+    }
+
+    /// A message became due; it is sent by the next [`flush`](Self::flush).
+    #[inline]
+    pub fn push_due(&mut self, intended_ns: u64) {
+        self.due.push_back(intended_ns);
+    }
+
+    /// Answers released this many messages; they are sent by the next [`flush`](Self::flush).
+    #[inline]
+    pub fn release(&mut self, count: usize) {
+        self.released += count;
+    }
+
+    /// Forgets what answers released: the window is over.
+    pub fn hold_back(&mut self) {
+        self.released = 0;
+    }
+
+    /// Messages that are due or released and were not sent.
+    pub fn unsent(&self) -> usize {
+        self.due.len() + self.released
+    }
+
+    /// Forgets due messages that the socket did not take in time; returns how many.
+    pub fn drop_due(&mut self) -> usize {
+        std::mem::take(&mut self.due).len()
+    }
+
+    /// Sends all that is due or released, as far as the socket takes it. Messages that must wait stay due: they are
+    /// stamped when they really leave. Allocation-free once the buffers have grown.
+    #[inline]
+    pub fn flush(
+        &mut self,
+        transport: &mut impl Transport,
+        clock: &impl Clock,
+        recorder: &mut Recorder,
+    ) -> Result<(), ConnectionError> {
+        loop {
+            if self.out_start < self.out.len() && !self.push_out(transport)? {
+                return Ok(());
+            }
+            let count = self.unsent();
+            if count == 0 {
+                return Ok(());
+            }
+            let now_ns = clock.now_ns();
+            if count == 1 && self.tls.is_none() && self.deflate.is_none() {
+                self.note_sent(now_ns, recorder);
+                return self.send_frame(transport);
+            }
+            while self.unsent() > 0 && self.out.len() < BATCH_BYTES {
+                self.note_sent(now_ns, recorder);
+                self.append_frame()?;
+            }
+        }
+    }
+
+    /// Takes one message from the due or released ones to the messages on the way.
+    #[inline]
+    fn note_sent(&mut self, now_ns: u64, recorder: &mut Recorder) {
+        let intended_ns = match self.due.pop_front() {
+            Some(intended_ns) => intended_ns,
+            // In a closed loop a message is meant to leave when the one before is answered: now.
+            None => {
+                self.released -= 1;
+                now_ns
+            }
+        };
+        // Due times are looked at before the clock is read, so this only guards against a clock that steps back.
+        let sent_ns = now_ns.max(intended_ns);
+        self.check.sent(Sent { intended_ns, sent_ns });
+        recorder.sent(intended_ns);
+    }
+
+    /// Hands the prepared frame to the socket without copying it first.
+    #[inline]
+    fn send_frame(&mut self, transport: &mut impl Transport) -> Result<(), ConnectionError> {
+        let taken = match transport.send(self.token, self.socket.as_raw_fd(), &self.frame) {
+            Ok(taken) => taken,
+            Err(error) if is_temporary(&error) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        if taken < self.frame.len() {
+            self.out.extend_from_slice(&self.frame[taken..]);
+        }
+        self.step();
+        Ok(())
+    }
+
+    /// Adds the next message's frame to `out`.
+    fn append_frame(&mut self) -> Result<(), ConnectionError> {
+        match (&mut self.deflate, &mut self.tls) {
+            (None, None) => self.out.extend_from_slice(&self.frame),
+            (None, Some(tls)) => {
+                tls.encrypt(&self.frame)?;
+                tls.drain_to(&mut self.out)?;
+            }
+            (Some(deflate), tls) => {
+                deflate.plain.clear();
+                deflate.plain.extend_from_slice(&self.frame[self.header_bytes..]);
+                mask::apply(self.key, &mut deflate.plain, 0);
+                deflate.packed.clear();
+                deflate.compressor.compress(&deflate.plain, &mut deflate.packed)?;
+                let length = deflate.packed.len() as u64;
+                let header = Header::message(self.payload.opcode, length, Some(self.key));
+                let header = Header { compressed: true, ..header };
+                match tls {
+                    None => frame::append(&mut self.out, header, &deflate.packed),
+                    Some(tls) => {
+                        deflate.plain.clear();
+                        frame::append(&mut deflate.plain, header, &deflate.packed);
+                        tls.encrypt(&deflate.plain)?;
+                        tls.drain_to(&mut self.out)?;
+                    }
+                }
+            }
+        }
+        self.step();
+        Ok(())
+    }
+
+    /// Turns the prepared frame into that of the next message.
+    #[inline]
+    fn step(&mut self) {
+        if let Some(counter) = self.payload.counter {
+            counter.increment(&mut self.frame[self.header_bytes..], self.key);
+        }
+    }
+
+    /// Sends what waits in `out`; true when nothing waits any more.
+    fn push_out(&mut self, transport: &mut impl Transport) -> Result<bool, ConnectionError> {
+        while self.out_start < self.out.len() {
+            match transport.send(self.token, self.socket.as_raw_fd(), &self.out[self.out_start..]) {
+                Ok(taken) => self.out_start += taken,
+                Err(error) if is_temporary(&error) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.out.clear();
+        self.out_start = 0;
+        Ok(true)
+    }
+
+    /// Takes bytes from the network and judges every whole answer in them; returns how many messages were answered.
+    ///
+    /// All answers of one call carry the time at which the call that received them returned: that is when the
+    /// program could have seen them.
+    #[inline]
+    pub fn take(
+        &mut self,
+        bytes: &[u8],
+        received_ns: u64,
+        recorder: &mut Recorder,
+    ) -> Result<usize, ConnectionError> {
+        let Some(tls) = &mut self.tls else {
+            return self.take_plain(bytes, received_ns, recorder);
+        };
+        let mut plain = std::mem::take(&mut self.plain);
+        plain.clear();
+        tls.decrypt(bytes, &mut plain)?;
+        tls.drain_to(&mut self.out)?;
+        let answered = self.take_plain(&plain, received_ns, recorder);
+        self.plain = plain;
+        answered
+    }
+
+    /// The same after TLS, and for bytes that came with the handshake.
+    #[inline]
+    pub fn take_plain(
+        &mut self,
+        bytes: &[u8],
+        received_ns: u64,
+        recorder: &mut Recorder,
+    ) -> Result<usize, ConnectionError> {
+        if self.partial.is_empty() {
+            let (used, answered) = self.take_frames(bytes, received_ns, recorder)?;
+            self.partial.extend_from_slice(&bytes[used..]);
+            return Ok(answered);
+        }
+        let mut joined = std::mem::take(&mut self.partial);
+        joined.extend_from_slice(bytes);
+        let (used, answered) = self.take_frames(&joined, received_ns, recorder)?;
+        joined.drain(..used);
+        self.partial = joined;
+        Ok(answered)
+    }
+
+    /// Judges the whole frames at the beginning of `bytes`: how many bytes they take, how many messages they answer.
+    #[inline]
+    fn take_frames(
+        &mut self,
+        bytes: &[u8],
+        received_ns: u64,
+        recorder: &mut Recorder,
+    ) -> Result<(usize, usize), ConnectionError> {
+        let (mut used, mut answered) = (0, 0);
+        while let Some((header, header_bytes)) = Header::parse(&bytes[used..])? {
+            if header.mask.is_some() {
+                return Err(ConnectionError::Protocol("a server's frames must not be masked"));
+            }
+            if header.payload_bytes > MESSAGE_LIMIT_BYTES as u64 {
+                return Err(ConnectionError::Protocol("a frame of more than 256 MiB"));
+            }
+            let start = used + header_bytes;
+            let Some(payload) = bytes.get(start..start + header.payload_bytes as usize) else { break };
+            used = start + payload.len();
+            let plain_message = header.fin && !header.compressed && self.fragments.is_none();
+            answered += if plain_message && matches!(header.opcode, Opcode::Text | Opcode::Binary) {
+                recorder.judge(self.check.answer(header.opcode, payload), received_ns, self.token)
+            } else {
+                self.take_odd_frame(header, payload, received_ns, recorder)?
+            };
+        }
+        Ok((used, answered))
+    }
+
+    /// Control frames, fragments and compressed messages.
+    #[cold]
+    fn take_odd_frame(
+        &mut self,
+        header: Header,
+        payload: &[u8],
+        received_ns: u64,
+        recorder: &mut Recorder,
+    ) -> Result<usize, ConnectionError> {
+        match header.opcode {
+            Opcode::Ping => return self.answer_ping(payload).map(|()| 0),
+            Opcode::Pong => return Ok(0),
+            Opcode::Close => return Err(ConnectionError::Closed(close_reason(payload))),
+            Opcode::Continuation => {
+                let fragments = self.fragments.as_mut();
+                let fragments = fragments.ok_or(ConnectionError::Protocol("a continuation of nothing"))?;
+                if fragments.bytes.len() + payload.len() > MESSAGE_LIMIT_BYTES {
+                    return Err(ConnectionError::Protocol("a message of more than 256 MiB"));
+                }
+                fragments.bytes.extend_from_slice(payload);
+            }
+            opcode @ (Opcode::Text | Opcode::Binary) => {
+                let fragments = Fragments { opcode, compressed: header.compressed, bytes: payload.to_vec() };
+                if self.fragments.replace(fragments).is_some() {
+                    return Err(ConnectionError::Protocol("a new message inside another"));
+                }
+            }
+        }
+        if !header.fin {
+            return Ok(0);
+        }
+        let Some(message) = self.fragments.take() else { return Ok(0) };
+        let verdict = if message.compressed {
+            let not_agreed = ConnectionError::Protocol("a compressed message without permessage-deflate");
+            let deflate = self.deflate.as_mut().ok_or(not_agreed)?;
+            deflate.plain.clear();
+            deflate.decompressor.decompress(&message.bytes, true, &mut deflate.plain)?;
+            self.check.answer(message.opcode, &deflate.plain)
+        } else {
+            self.check.answer(message.opcode, &message.bytes)
+        };
+        Ok(recorder.judge(verdict, received_ns, self.token))
+    }
+
+    /// Queues the pong; the next flush sends it.
+    fn answer_ping(&mut self, payload: &[u8]) -> Result<(), ConnectionError> {
+        let header = Header::message(Opcode::Pong, payload.len() as u64, Some(self.key));
+        match &mut self.tls {
+            None => frame::append(&mut self.out, header, payload),
+            Some(tls) => {
+                let mut pong = Vec::new();
+                frame::append(&mut pong, header, payload);
+                tls.encrypt(&pong)?;
+                tls.drain_to(&mut self.out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says goodbye (1000, normal closure), if the socket takes it at once.
+    pub fn close(&mut self, transport: &mut impl Transport) {
+        let header = Header::message(Opcode::Close, 2, Some(self.key));
+        let mut goodbye = Vec::new();
+        frame::append(&mut goodbye, header, &1000_u16.to_be_bytes());
+        let queued = match &mut self.tls {
+            None => {
+                self.out.extend_from_slice(&goodbye);
+                true
+            }
+            Some(tls) => tls.encrypt(&goodbye).and_then(|()| tls.drain_to(&mut self.out)).is_ok(),
+        };
+        if queued {
+            // The run is over: a peer that does not listen any more misses nothing.
+            let _ = self.push_out(transport);
+        }
+        transport.remove(self.token, self.socket.as_raw_fd());
+    }
+}
+
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// Status and reason of a close frame as people read them.
+fn close_reason(payload: &[u8]) -> String {
+    match payload.split_first_chunk::<2>() {
+        None => "without a status".to_owned(),
+        Some((code, reason)) => {
+            format!("status {} {}", u16::from_be_bytes(*code), String::from_utf8_lossy(reason)).trim_end().to_owned()
+        }
+    }
+}
