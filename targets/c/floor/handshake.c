@@ -92,7 +92,8 @@ static void accept_key(struct text key, struct buffer* out) {
 
 enum handshake_status handshake_answer(const uint8_t* bytes, size_t length, struct handshake* handshake,
                                        struct buffer* out) {
-  const char* blank_line = memmem(bytes, length, "\r\n\r\n", 4);
+  size_t searched = length < HANDSHAKE_LARGEST_REQUEST ? length : HANDSHAKE_LARGEST_REQUEST;
+  const char* blank_line = memmem(bytes, searched, "\r\n\r\n", 4);
   if (blank_line == NULL) {
     if (length < HANDSHAKE_LARGEST_REQUEST) return HANDSHAKE_NEEDS_MORE;
     return refuse(out, "431 Request Header Fields Too Large", "");

@@ -21,6 +21,14 @@ function beforeAnswer(data) {
   }
 }
 
+function parseCount(data) {
+  try {
+    return JSON.parse(data).c;
+  } catch {
+    return undefined;
+  }
+}
+
 const echo = new WebSocketServer(options);
 echo.on('connection', (ws) => {
   ws.on('error', () => {}); // a broken frame or a lost peer: ws closes that connection itself
@@ -37,11 +45,9 @@ stamp.on('connection', (ws) => {
   ws.on('error', () => {});
   ws.on('message', (data) => {
     beforeAnswer(data);
-    try {
-      send(JSON.parse(data).c);
-    } catch {
-      ws.close(1003);
-    }
+    const count = parseCount(data);
+    if (count === undefined) ws.close(1003);
+    else send(count);
   });
   send(0);
 });

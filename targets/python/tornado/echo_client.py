@@ -8,7 +8,7 @@ from pathlib import Path
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "_support"))
-import echo_client
+import closed_loop
 
 COMPRESSION = {} if os.environ.get("FEEDBENCH_DEFLATE") == "on" else None
 
@@ -20,9 +20,9 @@ async def open_connection(url: str) -> WebSocketClientConnection:
 async def drive(
     connection: WebSocketClientConnection,
     index: int,
-    payload: echo_client.Payload,
+    payload: closed_loop.Payload,
     deadline_ns: int,
-    stamps: echo_client.Stamps,
+    stamps: closed_loop.Stamps,
 ) -> None:
     binary = isinstance(payload, bytes)
     while (sent_ns := time.monotonic_ns()) < deadline_ns:
@@ -37,4 +37,4 @@ async def drive(
             stamps.wrong += 1
 
 
-echo_client.run("python/tornado", open_connection, drive)
+closed_loop.run("python/tornado", open_connection, drive)

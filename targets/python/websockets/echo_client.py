@@ -8,21 +8,21 @@ from pathlib import Path
 from websockets.asyncio.client import ClientConnection, connect
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "_support"))
-import echo_client
+import closed_loop
 
 COMPRESSION = None if os.environ.get("FEEDBENCH_DEFLATE") == "off" else "deflate"
 
 
 async def open_connection(url: str) -> ClientConnection:
-    return await connect(url, compression=COMPRESSION)
+    return await connect(url, compression=COMPRESSION, proxy=None)
 
 
 async def drive(
     connection: ClientConnection,
     index: int,
-    payload: echo_client.Payload,
+    payload: closed_loop.Payload,
     deadline_ns: int,
-    stamps: echo_client.Stamps,
+    stamps: closed_loop.Stamps,
 ) -> None:
     while (sent_ns := time.monotonic_ns()) < deadline_ns:
         stamps.sent += 1
@@ -34,4 +34,4 @@ async def drive(
             stamps.wrong += 1
 
 
-echo_client.run("python/websockets", open_connection, drive)
+closed_loop.run("python/websockets", open_connection, drive)
