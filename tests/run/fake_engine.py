@@ -73,7 +73,8 @@ def main():
         print(json.dumps({"schema": 1, "results": [{"connections": 1, "in_flight": 1, "bytes": 108}]}))
         return 0
     if command == "jitter":
-        print(json.dumps({"schema": 1, "cpu": 0, "gaps": 1, "lost_share": 0.001, "longest_gap_ns": 5000}))
+        loss = {"lost_share": 0.001, "lost_ns": 9, "gap_ns": {"max": 5000}}
+        print(json.dumps({"schema": 1, "lost_share": 0.002, "descheduled": loss, "interrupted": loss}))
         return 0
     return load(json.loads(Path(arguments[arguments.index("--request") + 1]).read_text()))
 
