@@ -92,16 +92,19 @@ def sources_sha256(target: Target) -> str:
     """Of every source file's path and content, the manifest's too, and of shared code in `_support`."""
     digest = hashlib.sha256()
     for root in (target.folder, target.folder.parent / SUPPORT):
-        for file in sorted(_sources(root)):
+        for file in source_files(root):
             content = hashlib.sha256(file.read_bytes()).hexdigest()
             digest.update(f"{file.relative_to(target.folder.parent)} {content}\n".encode())
     return digest.hexdigest()
 
 
-def _sources(folder: Path) -> Iterator[Path]:
+def source_files(folder: Path) -> list[Path]:
+    """Every file below `folder` that decides what is built, sorted; none when there is no such folder."""
+    found = []
     for path, folders, files in os.walk(folder):
         folders[:] = sorted(set(folders) - NOT_SOURCES)
-        yield from (Path(path, name) for name in files if name not in NOT_SOURCES)
+        found += [Path(path, name) for name in files if name not in NOT_SOURCES]
+    return sorted(found)
 
 
 def _lock_sha256(target: Target) -> str | None:
