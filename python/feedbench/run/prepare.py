@@ -65,7 +65,8 @@ def new_run(
 
 
 def resumed_run(path: Path, *, project: Project, say: Say) -> RunDirectory:
-    """A run that was planned or begun earlier; refused when a target has changed since it was built for it."""
+    """A run that was planned or begun earlier; refused when a target has changed since it was built for it.
+    """
     directory = RunDirectory(path)
     plan = read_plan(directory.plan)
     for receipt in _build(plan.targets, discover(project), project, say):
@@ -81,7 +82,9 @@ def resumed_run(path: Path, *, project: Project, say: Say) -> RunDirectory:
 def unbuilt(directory: RunDirectory, plan: Plan) -> dict[str, str]:
     """By target of the plan, why it can't be started: a plan may be older than a build that failed."""
     receipts = [read_receipt(directory.receipt(target)) for target in plan.targets]
-    return {receipt.target: receipt.reason or receipt.state for receipt in receipts if receipt.state != "built"}
+    return {
+        receipt.target: receipt.reason or receipt.state for receipt in receipts if receipt.state != "built"
+    }
 
 
 def leave_out(directory: RunDirectory, plan: Plan, left_out: dict[str, str]) -> None:
@@ -139,7 +142,11 @@ def _keep(directory: RunDirectory, scenario_file: Path, plan: Plan, receipts: li
 def _check_same(directory: RunDirectory, now: Receipt) -> None:
     """Blocks of two different builds are not one run."""
     then = read_receipt(directory.receipt(now.target))
-    if (then.sources_sha256, then.version, then.toolchain) != (now.sources_sha256, now.version, now.toolchain):
+    if (then.sources_sha256, then.version, then.toolchain) != (
+        now.sources_sha256,
+        now.version,
+        now.toolchain,
+    ):
         raise RunDirectoryError(
             f"{now.target} is not what it was when this run began",
             where=str(directory.path),

@@ -12,7 +12,9 @@ from feedbench.run.status import Status
 def cell_statuses(directory: RunDirectory) -> Iterator[Status]:
     """The status of every cell in every whole block, blocks in order."""
     whole = directory.path.glob("blocks/*/block.json")
-    for block in sorted((path.parent for path in whole if path.parent.name.isdigit()), key=lambda path: int(path.name)):
+    for block in sorted(
+        (path.parent for path in whole if path.parent.name.isdigit()), key=lambda path: int(path.name)
+    ):
         for path in sorted(block.glob("*/status.json")):
             document = read_json(path, needed_for="count the verdicts")
             try:
