@@ -26,8 +26,8 @@ def analyze(
 ) -> None:
     """Decides what a run has shown: writes findings.json and tables/ into it, and prints the ranking.
 
-    It reads raw samples and changes none, so it can be repeated on any run. A run that stopped early is analyzed
-    as far as it went.
+    It reads raw samples and changes none, so it can be repeated on any run. A run that stopped early is
+    analyzed as far as it went.
     """
     # Loads scientific libraries, which the other commands don't wait for.
     from feedbench.analyze import analyze_run, ranking_text
