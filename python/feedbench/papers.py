@@ -147,7 +147,7 @@ def _said(broken: Iterator[Impossible]) -> str:
 
 
 def _half_unit(value: Decimal) -> Decimal:
-    """Half a unit of the last printed place: 0.005 for 0.33. A float's trailing zeros are printed places too."""
+    """Half a unit of the last printed place: 0.005 for 0.33. Zeros at the end were printed too."""
     exponent = value.as_tuple().exponent
     return Decimal(5).scaleb(int(exponent) - 1)
 

@@ -29,7 +29,7 @@ class OptionsDifference:
 def options_in_force(
     declared: Mapping[str, str], knobs: Mapping[str, str], negotiated: Mapping[str, Any]
 ) -> dict[str, str]:
-    """`negotiated` is the `options` of load.json; a null deflate or tls there means that it was not in use."""
+    """`negotiated` is the `options` of load.json; a null deflate or tls there means not in use."""
     options = {**declared, **{name: value for name, value in knobs.items() if name != "delay_ns"}}
     if negotiated:
         for name in ("deflate", "tls"):

@@ -69,9 +69,8 @@ def _print(study: Paper, verdicts: list[Verdict]) -> None:
     for table in study.tables:
         own = [verdict for verdict in verdicts if verdict.table == table.id]
         broken = [verdict for verdict in own if verdict.broken]
-        print(
-            f"\n{table.id} ({table.where}): {len(table.rows)} rows, {len(own) - len(broken)} of {len(own)} checks pass"
-        )
+        passed = f"{len(own) - len(broken)} of {len(own)} checks pass"
+        print(f"\n{table.id} ({table.where}): {len(table.rows)} rows, {passed}")
         for verdict in broken:
             print(f"  refused: row {verdict.row}, {verdict.check}: {verdict.broken}")
     if study.defects:
