@@ -35,6 +35,8 @@ pub enum Command {
     Spin(crate::spin::SpinArguments),
     /// Watch one CPU: how much of its time a busy program does not get
     Jitter(crate::jitter::JitterArguments),
+    /// Measure this machine's raw TCP round trips in the same way
+    Ceiling(crate::ceiling::CeilingArguments),
     /// A minimal echo server, for benchmarks and tests of the engine itself
     #[command(hide = true)]
     Floor(crate::floor::FloorArguments),

@@ -114,6 +114,7 @@ struct Client {
 struct Floor {
     epoll: Epoll,
     clients: Vec<Option<Client>>,
+    free: Vec<u32>,
     ready: Vec<Ready>,
     buffer: Box<[u8]>,
     raw: bool,
@@ -124,7 +125,7 @@ impl Floor {
         let mut epoll = Epoll::new()?;
         epoll.add(LISTENER, listener.as_raw_fd())?;
         let buffer = vec![0; 256 << 10].into_boxed_slice();
-        Ok(Self { epoll, clients: Vec::new(), ready: Vec::new(), buffer, raw })
+        Ok(Self { epoll, clients: Vec::new(), free: Vec::new(), ready: Vec::new(), buffer, raw })
     }
 
     /// Waits for events until `alarm_ns` and serves them.
@@ -140,6 +141,7 @@ impl Floor {
             } else if self.echo(token).is_err() {
                 if let Some(client) = self.clients[token as usize].take() {
                     self.epoll.remove(token, client.socket.as_raw_fd());
+                    self.free.push(token);
                 }
             }
         }
@@ -161,12 +163,12 @@ impl Floor {
             let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
             system::set_option(descriptor, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
             system::set_congestion_control(descriptor);
-            let token = self.clients.iter().position(Option::is_none).unwrap_or(self.clients.len());
-            if token == self.clients.len() {
+            let token = self.free.pop().unwrap_or_else(|| {
                 self.clients.push(None);
-            }
-            self.epoll.add(token as u32, descriptor)?;
-            self.clients[token] =
+                self.clients.len() as u32 - 1
+            });
+            self.epoll.add(token, descriptor)?;
+            self.clients[token as usize] =
                 Some(Client { socket, upgraded: self.raw, pending: Vec::new(), out: Vec::new() });
         }
     }

@@ -31,7 +31,7 @@ const OTHER_FILES: u64 = 64;
 /// Runs the sub-command.
 pub fn run(arguments: &LoadArguments) -> Result<ExitCode> {
     let request = match &arguments.request {
-        Some(path) => Request::read(path)?,
+        Some(path) => Request::read_json(path)?,
         None => arguments.to_request()?,
     };
     request.check()?;
@@ -214,7 +214,7 @@ fn show(arguments: &LoadArguments, results: &[LoadResult]) -> Result<()> {
         }
         results => {
             let bold = out.is_terminal();
-            results.iter().try_for_each(|result| write!(out, "{}", summary::text(result, bold)))?;
+            results.iter().filter(|result| result.sent_total > 0).try_for_each(|result| write!(out, "{}", summary::text(result, bold)))?;
         }
     }
     let mut talk = std::io::stderr().lock();

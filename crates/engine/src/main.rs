@@ -1,16 +1,19 @@
 //! `feedbench-engine`: touches every byte that is timed.
 
+mod ceiling;
 mod check;
 mod cli;
 mod clock;
 mod connection;
 mod endpoint;
 mod floor;
+mod floor_child;
 mod jitter;
 mod judgement;
 mod load;
 mod opening;
 mod payload;
+mod raw_loop;
 mod recorder;
 mod request;
 mod result;
@@ -33,6 +36,7 @@ use cli::{Cli, Command};
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Load(arguments) => load::run(&arguments),
+        Command::Ceiling(arguments) => ceiling::run(&arguments),
         Command::Floor(arguments) => floor::run(&arguments),
         Command::Spin(arguments) => spin::run(&arguments),
         Command::Jitter(arguments) => jitter::run(&arguments),
