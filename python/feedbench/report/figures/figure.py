@@ -37,7 +37,9 @@ class Figure:
         ).to_dict()
         document["width"] = width
         document["autosize"] = {"type": "fit-x", "contains": "padding"}
-        document.setdefault("padding", {"left": 8, "top": 4, "right": 4, "bottom": 4})
+        # A drawing is laid out with the fonts of the machine that draws it; the reader's may be wider.
+        left = 8 if width == "container" else 26
+        document["padding"] = {"left": left, "top": 4, "right": 4, "bottom": 4} | document.get("padding", {})
         document["config"] = theme.configuration()
         return document
 

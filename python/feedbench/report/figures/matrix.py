@@ -63,9 +63,7 @@ def _matrix(question: Question, quantile: str) -> Figure | None:
         name=f"{slug(question.id)}-decisions-{quantile}",
         title=title,
         description=f"Matrix of {len(decisions)} pairs at {quantile}: {summary}.",
-        chart=alt.layer(squares, labels).properties(
-            padding={"left": 6, "top": 4, "bottom": 4, "right": SLANT}
-        ),
+        chart=alt.layer(squares, labels).properties(padding={"right": SLANT}),
         height=32 * len(order),
         caption=f"{summary}. Number: the row’s time divided by the column’s; = equivalent, ? undecided.",
         wide=len(order) > 9,

@@ -27,7 +27,7 @@ def resource_figures(cells: Sequence[Cell]) -> list[Figure]:
         _dots(
             "cpu-per-message",
             "CPU time per message",
-            "CPU time per message (µs), less is better",
+            "µs, less is better",
             own,
             _cpu,
             lambda value: duration(value * 1e3),
@@ -35,7 +35,7 @@ def resource_figures(cells: Sequence[Cell]) -> list[Figure]:
         _dots(
             "memory-per-connection",
             "Memory per connection",
-            "Memory per connection (kB), less is better",
+            "kB, less is better",
             own,
             _memory,
             lambda value: size(value * 1e3),
@@ -167,7 +167,7 @@ def _ceiling(cells: Sequence[Cell]) -> Figure | None:
     figure = _dots(
         "ceiling-share",
         "Share of the ceiling",
-        "Round trips as a share of the raw TCP ceiling",
+        "Of the raw TCP round trips",
         cells,
         _share,
         share,

@@ -18,6 +18,8 @@ TARGETS: list[tuple[str, int, int, tuple[int, int], int, str, str]] = [
     ("python/websockets", 66_800, 6, (8, 8), 47_900, "Python 3.11.2", "15.0.1"),
 ]
 BLOCKS = 11
+# What a target could call itself, if it meant harm.
+PLANTED = '</script><script>alert("x")</script><img src=x onerror=alert(1)>&"\''
 CONDITIONS = [1, 32]
 
 
@@ -246,6 +248,22 @@ def findings() -> dict[str, Any]:
         "complete": True,
         "repeat": "feedbench run scenarios/quick.toml --seed 1",
     }
+
+
+def hostile_findings() -> dict[str, Any]:
+    """The sample with the planted text wherever a run can put words."""
+    text = json.dumps(findings()).replace("python/picows", json.dumps(PLANTED)[1:-1])
+    document: dict[str, Any] = json.loads(text)
+    for name in ("title", "analysis", "run", "scenario", "repeat"):
+        document[name] = PLANTED
+    document["impossible"] = [{"cell": PLANTED, "check": PLANTED, "text": PLANTED}]
+    document["not_measured"] = [{"target": PLANTED, "reason": PLANTED}]
+    document["advice"].append({"code": PLANTED, "severity": PLANTED, "text": PLANTED})
+    document["options_differences"] = [{"option": PLANTED, "values": {}, "text": PLANTED}]
+    document["cells"][0].update(causes=[PLANTED], version=PLANTED, options={PLANTED: PLANTED})
+    document["cells"][1].update(verdicts={PLANTED: 3}, warmup_class=PLANTED)
+    document["questions"][1].update(id=PLANTED, text=PLANTED, ranking=[], ranking_withheld=PLANTED)
+    return document
 
 
 def write_run(folder: Path, document: dict[str, Any] | None = None) -> Path:
