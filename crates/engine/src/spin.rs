@@ -40,7 +40,8 @@ pub fn run(arguments: &SpinArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Nothing must be left spinning when a run dies without cleaning up.
+/// Nothing must be left spinning when a run dies without cleaning up. Linux counts the *thread* that started this
+/// process as the parent here, so a runner must not start spinners from a thread that ends before the run.
 fn end_with_parent() -> Result<()> {
     let parent = parent_id();
     // SAFETY: this option takes a signal number and touches no memory of ours.
