@@ -64,7 +64,7 @@ def _unranked(plan: Plan) -> Iterator[str]:
     for name in ("sentinel", "control"):
         lacking = [question for question in plan.questions if getattr(question, name) is None]
         if lacking:
-            ids = ", ".join(question.id for question in lacking)
+            ids = "; ".join(question.id for question in lacking)
             yield f"Without a {name}, and so without a ranking: {ids}."
 
 

@@ -172,13 +172,15 @@ def _variants(
 def _variant(scenario: Scenario, target: Target, copy: Copy | None, factors: Factors) -> _Variant | Skipped:
     """One process with these knob factors, or why the target cannot be had so."""
     knobs = _knobs(scenario, target, factors)
-    varied = {knob for knob in factors if DEFAULT in scenario.factors[knob]}
-    # Where "default" (left unset) is a value too, the default's own value needs an id of its own.
-    marked = {
-        knob: value
-        for knob, value in knobs.items()
-        if knob in varied or target.knobs.get(knob, ("",))[0] != value
-    }
+    marked = {}
+    for knob, value in {
+        **scenario.knobs,
+        **{name: spelled(factor) for name, factor in factors.items()},
+    }.items():
+        usual = target.knobs[knob][0] if knob in target.knobs else target.options.get(knob, value)
+        # Where "default" (left unset) is a value too, the default's own value needs an id of its own.
+        if value != DEFAULT and (value != usual or DEFAULT in scenario.factors.get(knob, ())):
+            marked[knob] = value
     if copy == "control" and scenario.control is not None:
         knobs["delay_ns"] = str(scenario.control.delay_ns)
     for knob, value in knobs.items():

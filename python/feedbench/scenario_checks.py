@@ -11,6 +11,7 @@ from feedbench.load import ENGINE, LOAD_DEFAULTS, OWN
 from feedbench.registry import Registry
 from feedbench.suggest import nearest
 from feedbench.target import DEFAULT, Target
+from feedbench.toml_lines import KeyPath
 from feedbench.units import parse_duration
 
 # The keys that each pacer reads; stating another has no effect, which nobody means.
@@ -42,12 +43,22 @@ def problems(
 
 
 def _target_problems(content: Content, registry: Registry) -> Iterator[Problem]:
-    named = [(("targets", index), name) for index, name in enumerate(content["targets"])]
+    named: list[tuple[KeyPath, str]] = [
+        (("targets", index), name) for index, name in enumerate(content["targets"])
+    ]
     named += [(("exclude", index), entry["target"]) for index, entry in enumerate(content["exclude"])]
     for path, pattern in named:
         if not registry.matching(pattern):
             kind = "no target matches" if any(sign in pattern for sign in "*?[") else "there is no target"
             yield Problem(path, f'{kind} "{pattern}"', nearest(pattern, registry.names()))
+    singles: dict[KeyPath, str | None] = {
+        ("reference",): content.get("reference"),
+        ("sentinel", "target"): content.get("sentinel", {}).get("target"),
+        ("control", "target"): content.get("control", {}).get("target"),
+    }
+    for path, name in singles.items():
+        if name is not None and name not in registry.names():
+            yield Problem(path, f'there is no target "{name}"', nearest(name, registry.names()))
 
 
 def _chosen(content: Content, registry: Registry) -> list[Target]:
