@@ -244,7 +244,6 @@ def test_nothing_planted_in_the_run_is_executed(browser: Browser, hostile: RunDi
         window.page.on("dialog", lambda dialog: window.errors.append(f"dialog: {dialog.message}"))
         _draw_all(window.page)
         assert _undrawn(window.page) == []
-        window.page.locator(".chart.live svg").first.hover()
     assert window.errors == []
     assert len(window.requests) == 1
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from feedbench.papers import Paper
 from feedbench.report import sentences
 from feedbench.report.facts import facts
 from feedbench.report.figures.blocks import block_figures
@@ -18,6 +19,7 @@ from feedbench.report.figures.ranking import ranking_figures
 from feedbench.report.figures.resources import resource_figures
 from feedbench.report.figures.series import Series
 from feedbench.report.glossary import GLOSSARY
+from feedbench.report.paper import PaperSection, paper_section
 from feedbench.report.reading import Cell, Findings, Question
 from feedbench.report.sentences import Badge, Mood
 from feedbench.report.tables import (
@@ -82,7 +84,7 @@ class Content:
     questions: list[QuestionSection]
     clients: list[Figure]
     resources: list[Figure]
-    paper: Any
+    paper: PaperSection | None
     cells: Table
     failures: Table | None
     differences: list[Any]
@@ -100,7 +102,9 @@ class Content:
     def figures(self) -> list[Figure]:
         """Every figure, once."""
         inside = [figure for section in self.questions for figure in (*section.ranking, *section.more)]
-        return [*self.headline, *self.paired, *inside, *self.clients, *self.resources]
+        groups = [self.paper.printed, *self.paper.measured] if self.paper else []
+        beside = [figure for group in groups for figure in group.figures]
+        return [*self.headline, *self.paired, *inside, *self.clients, *beside, *self.resources]
 
     @property
     def sections(self) -> list[tuple[str, str]]:
@@ -111,6 +115,7 @@ class Content:
             ("paired", "Pair by pair", bool(self.paired)),
             ("questions", "Questions" if len(self.questions) > 1 else "Ranking", bool(self.questions)),
             ("clients", "Clients", bool(self.clients)),
+            ("paper", "The paper", self.paper is not None),
             ("resources", "Cost", bool(self.resources)),
             ("cells", "Every cell", True),
             ("ran", "What ran", True),
@@ -129,6 +134,7 @@ def content(
     plan: Mapping[str, Any],
     host: Mapping[str, Any],
     files: Sequence[str],
+    paper: Paper | None = None,
 ) -> Content:
     """The page's content; `scenario`, `plan` and `host` are the run directory's files, or empty."""
     headline = sentences.headline_question(findings)
@@ -143,9 +149,9 @@ def content(
         refused=list(findings.impossible),
         paired=arranged(paired_figures(findings)),
         questions=[_question_section(question, findings, headline) for question in findings.questions],
-        clients=arranged(client_figures(findings.cells, Series.of_targets(findings.cells), quantile)),
+        clients=[] if paper else arranged(_client_figures(findings, quantile)),
         resources=arranged(resource_figures(findings.cells)),
-        paper=None,
+        paper=paper_section(paper, findings.cells) if paper else None,
         cells=cell_table(findings.cells),
         failures=failure_table(findings.cells),
         differences=list(findings.options_differences),
@@ -159,6 +165,10 @@ def content(
         files=list(files),
         glossary=GLOSSARY,
     )
+
+
+def _client_figures(findings: Findings, quantile: str) -> list[Figure]:
+    return client_figures(findings.cells, Series.of_targets(findings.cells), quantile)
 
 
 def _answers(findings: Findings) -> list[Sentence]:

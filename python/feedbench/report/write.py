@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from feedbench.errors import RunDirectoryError
-from feedbench.paths import RunDirectory, read_json
+from feedbench.errors import FeedbenchError, RunDirectoryError
+from feedbench.papers import Paper, read_paper
+from feedbench.paths import Project, RunDirectory, read_json
 from feedbench.report import sentences
 from feedbench.report.content import content
 from feedbench.report.figures.picture import picture
@@ -26,6 +27,7 @@ def write_report(run: RunDirectory) -> Path:
         plan=_optional_json(run.plan),
         host=_optional_json(run.host),
         files=_tables(run),
+        paper=_paper(findings.scenario),
     )
     try:
         drawings = write_figures(run.figures, whole.figures)
@@ -72,6 +74,17 @@ def _scenario(path: Path) -> Mapping[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError):  # only the question's wording is lost
         return {}
+
+
+def _paper(scenario: str) -> Paper | None:
+    """The study that the scenario is named after (`salih`, `salih-short`), if this checkout has its tables."""
+    try:
+        folder = Project.find().root / "papers"
+    except FeedbenchError:  # the run was brought elsewhere: the page does without the paper
+        return None
+    candidates = (folder / f"{name}.toml" for name in (scenario, scenario.partition("-")[0]))
+    path = next((path for path in candidates if path.is_file()), None)
+    return read_paper(path) if path else None
 
 
 def _tables(run: RunDirectory) -> list[str]:

@@ -16,20 +16,23 @@ from feedbench.report.sentences import condition_words
 Value = tuple[float, float, float]  # value, low, high
 
 
-def client_figures(cells: Sequence[Cell], series: Series, quantile: str) -> list[Figure]:
-    """For each combination of the other factors: latency, throughput, throughput per client."""
+def client_figures(
+    cells: Sequence[Cell], series: Series, quantile: str, *, prefix: str = "clients"
+) -> list[Figure]:
+    """For each combination of the other factors: latency (`quantile` or `mean`), throughput, per client."""
     figures: list[Figure] = []
     for others, group in _by_other_factors(cells).items():
         if len({cell.factors["connections"] for cell in group}) < 2:
             continue
         words = condition_words(dict(others))
         suffix = f" — {words}" if words else ""
+        what = "Average latency" if quantile == "mean" else quantile
         unit = time_unit(cell.latency_ns.get(quantile) for cell in group)
         for key, title, axis, measure, text in (
             (
                 "latency",
-                f"{quantile} against clients",
-                f"{quantile} ({unit.symbol})",
+                f"{what} against clients",
+                f"{what} ({unit.symbol})",
                 _latency(quantile, unit.nanoseconds),
                 lambda value, unit=unit: duration(value * unit.nanoseconds),
             ),
@@ -42,7 +45,7 @@ def client_figures(cells: Sequence[Cell], series: Series, quantile: str) -> list
                 rate,
             ),
         ):
-            name = f"clients-{slug(words)}-{key}" if words else f"clients-{key}"
+            name = f"{prefix}-{slug(words)}-{key}" if words else f"{prefix}-{key}"
             figure = _lines(name, title + suffix, axis, group, series, measure, text)
             if figure is not None:
                 figures.append(figure)
