@@ -29,6 +29,12 @@ void buffer_consume(struct buffer* buffer, size_t length) {
   if (length > 0 && buffer->length > 0) memmove(buffer->bytes, buffer->bytes + length, buffer->length);
 }
 
+void buffer_swap(struct buffer* one, struct buffer* other) {
+  struct buffer kept = *one;
+  *one = *other;
+  *other = kept;
+}
+
 void buffer_free(struct buffer* buffer) {
   free(buffer->bytes);
   *buffer = (struct buffer){0};

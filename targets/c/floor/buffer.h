@@ -19,6 +19,8 @@ void buffer_append(struct buffer* buffer, const void* bytes, size_t length);
 // Drops the first `length` bytes.
 void buffer_consume(struct buffer* buffer, size_t length);
 
+void buffer_swap(struct buffer* one, struct buffer* other);
+
 void buffer_free(struct buffer* buffer);
 
 #endif

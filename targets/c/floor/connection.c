@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -44,6 +45,18 @@ static void answer(struct worker* worker, const struct frame* frame, enum opcode
   size_t header_length = frame_write_header(header, frame->final, opcode, frame->payload_length);
   frame_unmask(header + header_length, payload, frame->payload_length, frame->mask);
   out->length += header_length + frame->payload_length;
+}
+
+// The same without the copy, for a frame that was too large for the shared bytes and therefore lies alone in `pending`:
+// its mask is taken off where it lies, the shorter header goes before it, and `pending` becomes the answers.
+static void answer_in_place(struct connection* connection, struct worker* worker, const struct frame* frame) {
+  struct buffer* pending = &connection->pending;
+  uint8_t header[FRAME_LARGEST_SERVER_HEADER];
+  size_t header_length = frame_write_header(header, frame->final, frame->opcode, frame->payload_length);
+  frame_unmask_in_place(pending->bytes + frame->header_length, frame->payload_length, frame->mask);
+  worker->answers_start = frame->header_length - header_length;
+  memcpy(pending->bytes + worker->answers_start, header, header_length);
+  buffer_swap(pending, &worker->answers);
 }
 
 static void end(struct connection* connection, struct worker* worker, enum close_code code) {
@@ -101,7 +114,13 @@ static void answer_frame(struct connection* connection, struct worker* worker, c
   connection->in_message = !frame->final;
   if (frame->final && worker->delay_ns > 0) spin_ns(worker->delay_ns);
   if (connection->service == SERVICE_STAMP) return answer_stamp(connection, worker, frame, payload);
-  answer(worker, frame, frame->opcode, payload);  // a fragment goes back as the fragment that it is
+  // A fragment goes back as the fragment that it is.
+  bool alone = connection->pending.length == frame->header_length + frame->payload_length;
+  if (alone && worker->answers.length == 0) {
+    answer_in_place(connection, worker, frame);
+  } else {
+    answer(worker, frame, frame->opcode, payload);
+  }
 }
 
 // Answers the request at `bytes`; returns how many bytes it took, 0 when it isn't whole.
@@ -169,18 +188,18 @@ static size_t take_all(struct connection* connection, struct worker* worker, con
 // so nothing is copied.
 static bool send_answers(struct connection* connection, struct worker* worker) {
   struct buffer* answers = &worker->answers;
+  size_t done = worker->answers_start;
+  worker->answers_start = 0;
   if (answers->length == 0) return true;
-  ssize_t sent = send(connection->fd, answers->bytes, answers->length, MSG_NOSIGNAL);
+  ssize_t sent = send(connection->fd, answers->bytes + done, answers->length - done, MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN) {
     answers->length = 0;
     return false;
   }
-  size_t done = sent < 0 ? 0 : (size_t)sent;
+  if (sent > 0) done += (size_t)sent;
   if (done < answers->length) {
-    struct buffer emptied = connection->unsent;
-    connection->unsent = *answers;
+    buffer_swap(answers, &connection->unsent);
     connection->unsent_done = done;
-    *answers = emptied;
     watch(connection, worker, EPOLLOUT);
     return true;
   }
@@ -229,7 +248,7 @@ bool connection_ready(struct connection* connection, struct worker* worker, uint
   size_t taken = take_all(connection, worker, bytes, length);
   if (shared) {
     buffer_append(pending, bytes + taken, length - taken);
-  } else {
+  } else if (pending->length > 0) {  // 0: the frame itself has become the answer
     buffer_consume(pending, taken);
   }
   return send_answers(connection, worker);

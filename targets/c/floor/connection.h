@@ -17,6 +17,7 @@ struct worker {
   int epoll_fd;
   int64_t delay_ns;       // spun away before each answer; 0: none
   struct buffer answers;  // to what one receive brought; sent at once
+  size_t answers_start;   // where in `answers` they begin; 0 but for an answer made in place
   uint8_t received[RECEIVE_BYTES];
 };
 

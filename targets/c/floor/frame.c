@@ -53,12 +53,18 @@ size_t frame_write_header(uint8_t* out, bool final, enum opcode opcode, size_t p
   return 2 + width;
 }
 
+static uint64_t mask_twice(const uint8_t mask[4]) {
+  uint32_t once;
+  memcpy(&once, mask, 4);
+  return (uint64_t)once << 32 | once;
+}
+
+// Both go eight bytes at a time, of which the compiler makes wider vectors; memcpy because nothing is aligned. They are
+// two functions because only one that knows whether its bytes overlap is made into vectors.
+
 void frame_unmask(uint8_t* restrict out, const uint8_t* restrict masked, size_t length, const uint8_t mask[4]) {
-  uint32_t mask32;
-  memcpy(&mask32, mask, 4);
-  uint64_t mask64 = (uint64_t)mask32 << 32 | mask32;
+  uint64_t mask64 = mask_twice(mask);
   size_t i = 0;
-  // Eight bytes at a time; the compiler makes wider vectors of it. memcpy because neither side is aligned.
   for (; i + 8 <= length; i += 8) {
     uint64_t word;
     memcpy(&word, masked + i, 8);
@@ -66,4 +72,16 @@ void frame_unmask(uint8_t* restrict out, const uint8_t* restrict masked, size_t 
     memcpy(out + i, &word, 8);
   }
   for (; i < length; i++) out[i] = masked[i] ^ mask[i % 4];
+}
+
+void frame_unmask_in_place(uint8_t* bytes, size_t length, const uint8_t mask[4]) {
+  uint64_t mask64 = mask_twice(mask);
+  size_t i = 0;
+  for (; i + 8 <= length; i += 8) {
+    uint64_t word;
+    memcpy(&word, bytes + i, 8);
+    word ^= mask64;
+    memcpy(bytes + i, &word, 8);
+  }
+  for (; i < length; i++) bytes[i] ^= mask[i % 4];
 }

@@ -46,7 +46,10 @@ enum frame_status frame_read_header(const uint8_t* bytes, size_t length, struct 
 // Writes an unmasked header and returns its length; `out` has room for FRAME_LARGEST_SERVER_HEADER.
 size_t frame_write_header(uint8_t* out, bool final, enum opcode opcode, size_t payload_length);
 
-// Copies `length` bytes from `masked` to `out`, taking the mask off; the two do not overlap.
+// Copies `length` bytes from `masked` to `out`, taking the mask off; the two are apart.
 void frame_unmask(uint8_t* restrict out, const uint8_t* restrict masked, size_t length, const uint8_t mask[4]);
+
+// Takes the mask off where the bytes are.
+void frame_unmask_in_place(uint8_t* bytes, size_t length, const uint8_t mask[4]);
 
 #endif

@@ -10,7 +10,7 @@
 
 bool stamp_parse(const uint8_t* bytes, size_t length, int64_t* count) {
   char text[64];  // the longest {"c":n} without odd spacing takes 26
-  if (length >= sizeof text) return false;
+  if (length == 0 || length >= sizeof text) return false;
   memcpy(text, bytes, length);
   text[length] = '\0';
   int end = 0;
