@@ -37,6 +37,9 @@ pub enum Command {
     Jitter(crate::jitter::JitterArguments),
     /// Measure this machine's raw TCP round trips in the same way
     Ceiling(crate::ceiling::CeilingArguments),
+    /// Compare the engine with the least that could be done
+    #[command(hide = true)]
+    Limit(crate::limit::LimitArguments),
     /// A minimal echo server, for benchmarks and tests of the engine itself
     #[command(hide = true)]
     Floor(crate::floor::FloorArguments),

@@ -8,11 +8,14 @@ mod connection;
 mod endpoint;
 mod floor;
 mod floor_child;
+mod handshakes;
 mod jitter;
 mod judgement;
+mod limit;
 mod load;
 mod opening;
 mod payload;
+mod raw_handshakes;
 mod raw_loop;
 mod recorder;
 mod request;
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Load(arguments) => load::run(&arguments),
         Command::Ceiling(arguments) => ceiling::run(&arguments),
+        Command::Limit(arguments) => limit::run(&arguments),
         Command::Floor(arguments) => floor::run(&arguments),
         Command::Spin(arguments) => spin::run(&arguments),
         Command::Jitter(arguments) => jitter::run(&arguments),

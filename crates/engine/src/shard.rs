@@ -88,8 +88,10 @@ pub struct Shared<'a> {
     pub barrier: &'a Barrier,
 }
 
-struct Lane<T> {
-    session: Session<T>,
+/// A target as one thread drives it.
+pub struct Lane<T> {
+    /// Its connections, schedule and records.
+    pub session: Session<T>,
     handshakes: ExactHistogram,
     opening_ns: u64,
     options: Option<Options>,
@@ -136,7 +138,7 @@ pub fn run<T: Transport>(
 impl<T: Transport> Lane<T> {
     /// Opens this thread's share of the target's connections. A target that cannot be reached is a lane with a
     /// failure, so that the others go on.
-    fn open(
+    pub fn open(
         shared: &Shared<'_>,
         index: u32,
         target: &Prepared,
