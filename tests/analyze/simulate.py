@@ -1,4 +1,4 @@
-"""Campaigns out of thin air: two targets, message by message, with the noise that METHODOLOGY.md found in real ones."""
+"""Campaigns out of thin air: two targets, message by message, with the noise that real ones have."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ QUANTILES = ("p50", "p99")
 
 @dataclass(frozen=True)
 class Noise:
-    """Of log latency. `weather`: what both targets of a block share, in two modes 28 % apart and a spread around
-    them; `processes`: what is a process's own, in modes too if `process_mode` is not 1.
+    """`weather`: what both targets of a block share, in two modes 28 % apart with a spread around them;
+    `process`: what is a process's own, in modes too if `process_mode` is not 1. Deviations are of log latency.
     """
 
     weather_mode: float = 1.28

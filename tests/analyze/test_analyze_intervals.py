@@ -42,7 +42,7 @@ def test_equal_values_have_an_interval_of_no_width() -> None:
 
 @pytest.mark.parametrize(
     ("count", "k"),
-    # Conover, Practical Nonparametric Statistics, table of the sign test: which order statistics bound the median.
+    # Conover, Practical Nonparametric Statistics, the sign test: which order statistics bound the median.
     [(6, 1), (8, 1), (9, 2), (11, 2), (12, 3), (15, 4), (20, 6), (25, 8), (30, 10)],
 )
 def test_the_median_interval_takes_the_tabled_order_statistics(count: int, k: int) -> None:
@@ -55,7 +55,7 @@ def test_the_median_interval_takes_the_tabled_order_statistics(count: int, k: in
     ["normal", "bimodal", "skewed"],
 )
 def test_intervals_cover_as_often_as_they_say(noise: str) -> None:
-    """The median's at least 95 % for any shape; Student's within 92 to 97 % for the shapes that blocks have."""
+    """The median's at least 95 % for any shape; Student's about that for the shapes that blocks have."""
     random = np.random.default_rng(5)
     shape = (3_000, 11)
     match noise:
