@@ -16,7 +16,7 @@ from feedbench.host.facts import (
     read_facts,
 )
 from feedbench.host.kernel_files import KernelFiles
-from feedbench.host.pressure import Pressure, parse_psi_total, parse_stat, shares_between
+from feedbench.host.pressure import Pressure, parse_busy, parse_psi_total, parse_stat, shares_between
 
 
 def plant(root: Path, **files: str) -> KernelFiles:
@@ -103,12 +103,23 @@ def test_psi() -> None:
 
 
 def test_shares_between_two_readings() -> None:
-    before = Pressure(at_ns=0, steal_ticks=10, total_ticks=1_000, psi_some_us=0, load_average_1m=0.0)
+    before = Pressure(
+        at_ns=0, steal_ticks=10, total_ticks=1_000, busy_ticks={}, psi_some_us=0, load_average_1m=0.0
+    )
     after = Pressure(
-        at_ns=2_000_000_000, steal_ticks=14, total_ticks=1_400, psi_some_us=500_000, load_average_1m=0.0
+        at_ns=2_000_000_000,
+        steal_ticks=14,
+        total_ticks=1_400,
+        busy_ticks={},
+        psi_some_us=500_000,
+        load_average_1m=0.0,
     )
     shares = shares_between(before, after)
     assert (shares.steal, shares.psi_cpu_some) == (0.01, 0.25)
+
+
+def test_busy_time_leaves_idle_disk_and_stolen_time_out() -> None:
+    assert parse_busy("cpu  9 9 9 9 9 9 9 9 9 9\ncpu3 1 2 4 8 16 32 64 128 256 512\nintr 5\n") == {3: 103}
 
 
 def test_guest_time_is_not_counted_twice() -> None:

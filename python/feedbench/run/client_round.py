@@ -68,6 +68,7 @@ def _measure(
             rss_connected_bytes=memory.rss_bytes.get(cell.process),
             connections=load.connections,
         )
+        measured.targets_cpu_ns += after.cpu_ns - before.cpu_ns
         waited_ns = after.run_delay_ns - before.run_delay_ns
         measured.run_delays_ns[cell.process] = measured.run_delays_ns.get(cell.process, 0) + waited_ns
     if call.outcome is not None:

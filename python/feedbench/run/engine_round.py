@@ -53,6 +53,7 @@ def measure_by_engine(
     measured.engine_run_delay_ns = call.run_delay_ns
     for name, reading in after.items():
         measured.run_delays_ns[name] = reading.run_delay_ns - before[name].run_delay_ns
+        measured.targets_cpu_ns += reading.cpu_ns - before[name].cpu_ns
     shares = Counter(process_ids)
     for cell in cells:
         outcome = _outcome(context, folders[cell.id], call.trouble)

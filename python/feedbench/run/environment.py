@@ -18,6 +18,7 @@ def environment_document(
     before: Pressure,
     after: Pressure,
     engine_run_delay_ns: int,
+    other_work_share: float,
     run_delays_ns: Mapping[str, int],
     driven_ns: Mapping[str, int],
     cpus_awake: bool,
@@ -33,6 +34,7 @@ def environment_document(
         "steal_share": shares.steal,
         "psi_cpu_some_share": shares.psi_cpu_some,
         "load_average_1m": after.load_average_1m,
+        "other_work_share": other_work_share,
         "engine_run_delay_ns": engine_run_delay_ns,
         "target_run_delay_share": {
             process: _share(waited_ns, driven_ns[process]) for process, waited_ns in run_delays_ns.items()

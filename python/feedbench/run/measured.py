@@ -20,6 +20,7 @@ class Measured:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     usages: dict[str, Usage] = field(default_factory=dict)
     run_delays_ns: dict[str, int] = field(default_factory=dict)
+    targets_cpu_ns: int = 0
     engine_run_delay_ns: int = 0
 
 

@@ -6,7 +6,6 @@ to the measured part afterwards.
 
 from __future__ import annotations
 
-import resource
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
@@ -23,6 +22,7 @@ from feedbench.launch import log_tail
 from feedbench.load import Load, Payload
 from feedbench.paths import SCHEMA, Project, read_json, write_json
 from feedbench.plan import Protocol
+from feedbench.run.resources import children_cpu_ns
 from feedbench.run.status import UNSUPPORTED_STATUS, Outcome
 from feedbench.run.watch import Alarm, Stoppable, Watched, watch
 from feedbench.samples import Nanoseconds, Records, read_samples, write_samples
@@ -93,7 +93,7 @@ def call_client(
         *("--samples", str((folder / "samples-whole.fbs").resolve())),
         *("--summary", str((folder / "summary.json").resolve())),
     ]
-    used_before = _children_cpu_ns()
+    used_before = children_cpu_ns()
     with log.open("ab") as output:
         try:
             process = subprocess.Popen(
@@ -121,7 +121,7 @@ def call_client(
     finally:
         end_process(process, first=signal.SIGKILL, grace_s=1.0)
     outcome = _client_outcome(process.returncode, watched, log)
-    return ClientCall(watched, outcome, _children_cpu_ns() - used_before)
+    return ClientCall(watched, outcome, children_cpu_ns() - used_before)
 
 
 def _client_outcome(status: int, watched: Watched, log: Path) -> Outcome | None:
@@ -265,8 +265,3 @@ def warmup_bins(warm: Records) -> list[dict[str, int | None]]:
 
 def _whole(value: int | float | None) -> int | None:
     return None if value is None else int(value)
-
-
-def _children_cpu_ns() -> int:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return round((used.ru_utime + used.ru_stime) * 1e9)

@@ -65,8 +65,7 @@ def new_run(
 
 
 def resumed_run(path: Path, *, project: Project, say: Say) -> RunDirectory:
-    """A run that was planned or begun earlier; refused when a target has changed since it was built for it.
-    """
+    """A run that was planned or begun earlier; refused when a target has changed since then."""
     directory = RunDirectory(path)
     plan = read_plan(directory.plan)
     for receipt in _build(plan.targets, discover(project), project, say):

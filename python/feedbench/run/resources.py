@@ -8,6 +8,7 @@ resident memory while all connections stand, costs 14–20 µs a process and fal
 from __future__ import annotations
 
 import os
+import resource
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,17 @@ def run_delay_ns(pid: int) -> int | None:
         return int((PROC / str(pid) / "schedstat").read_bytes().split()[1])
     except (OSError, IndexError):
         return None
+
+
+def children_cpu_ns() -> int:
+    """CPU time of children that have ended: engine, clients, spinners."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round((used.ru_utime + used.ru_stime) * 1e9)
+
+
+def own_cpu_ns() -> int:
+    """CPU time of this process and of its children that have ended."""
+    return time.process_time_ns() + children_cpu_ns()
 
 
 @dataclass(frozen=True)
