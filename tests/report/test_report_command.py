@@ -18,19 +18,32 @@ command.register(app)
 runner = CliRunner()
 
 
+def _small_run(folder: Path) -> Path:
+    """One question, and cells without anything to draw: four figures, so that the command is quick."""
+    whole = findings()
+    return write_run(folder, whole | {"questions": whole["questions"][:1], "cells": []})
+
+
 def test_it_prints_the_path_of_the_page(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run")
+    run = _small_run(tmp_path / "run")
     result = runner.invoke(app, [str(run)])
     assert result.exit_code == 0
     assert result.stdout.strip() == str(run / "report.html")
 
 
 def test_json_names_every_file_written(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run")
+    run = _small_run(tmp_path / "run")
     document = json.loads(runner.invoke(app, [str(run), "--json"]).stdout)
     assert document["report"] == str(run / "report.html")
     assert all(Path(path).is_file() for path in document["figures"])
-    assert len(document["figures"]) == 2 * 20 + 1
+    names = [Path(path).name for path in document["figures"] if path.endswith(".svg")]
+    assert names == [
+        "connections-1-decisions-p50.svg",
+        "connections-1-decisions-p99.svg",
+        "connections-1-ranking-p50.svg",
+        "connections-1-ranking-p99.svg",
+        "ranking.svg",
+    ]
 
 
 def test_picture_draws_only_the_picture(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def _gates_pass(question: dict[str, Any]) -> None:
         (_failed("sentinel"), 0, "failed", "bad", "came out different"),
         (lambda question: question.update(sentinel=None), 0, "none", "bad", "No second copy ran"),
         (lambda _: None, 1, "found", "good", "delayed by 5 µs was found 5.10 [4.90, 5.30] µs slower"),
-        (_failed("control"), 1, "not found", "bad", "it is missed"),
+        (_failed("control"), 1, "not found", "bad", "does not count as finding it"),
         (lambda question: question.update(control=None), 1, "none", "bad", "No delayed copy ran"),
         (lambda _: None, 2, "1 failed", "caution", "“CPU not stolen” failed in 1 block;"),
         (_gates_pass, 2, "passed", "good", "All 4 gates"),

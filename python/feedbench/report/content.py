@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from feedbench.papers import Paper
 from feedbench.report import sentences
 from feedbench.report.facts import facts
 from feedbench.report.figures.blocks import block_figures
@@ -32,6 +31,9 @@ from feedbench.report.tables import (
     rank_table,
 )
 
+if TYPE_CHECKING:  # it brings in the whole analysis, which only a paper's page needs
+    from feedbench.papers import Paper
+
 # Up to so many questions each get every figure; beyond, each gets its ranking and percentiles, folded.
 WHOLE_QUESTIONS = 6
 # Beyond so many, their tables only: the page would grow past what a browser opens gladly.
@@ -42,7 +44,7 @@ ADVICE_MOODS: Mapping[str, Mood] = {"note": "silent", "caution": "caution", "war
 
 @dataclass(frozen=True)
 class Sentence:
-    condition: str
+    conditions: list[str]
     text: str
 
 
@@ -112,10 +114,10 @@ class Content:
         candidates = (
             ("answer", "Answer", True),
             ("refused", "Refused", bool(self.refused)),
+            ("paper", "The paper", self.paper is not None),
             ("paired", "Pair by pair", bool(self.paired)),
             ("questions", "Questions" if len(self.questions) > 1 else "Ranking", bool(self.questions)),
             ("clients", "Clients", bool(self.clients)),
-            ("paper", "The paper", self.paper is not None),
             ("resources", "Cost", bool(self.resources)),
             ("cells", "Every cell", True),
             ("ran", "What ran", True),
@@ -174,16 +176,17 @@ def _client_figures(findings: Findings, quantile: str) -> list[Figure]:
 def _answers(findings: Findings) -> list[Sentence]:
     """The answer of each question; of many, those of the first few, since nobody reads thirty."""
     if not findings.questions:
-        return [Sentence("", "Nothing could be compared: no cell gave a result. The causes are below.")]
+        return [Sentence([], "Nothing could be compared: no cell gave a result. The causes are below.")]
     several = len(findings.questions) > 1
     shown = findings.questions[:WHOLE_QUESTIONS]
-    answers = [
-        Sentence(sentences.condition_words(question.fixed) if several else "", _answer(question))
-        for question in shown
-    ]
+    conditions: dict[str, list[str]] = {}  # by answer: equal answers are told once
+    for question in shown:
+        words = [sentences.condition_words(question.fixed)] if several and question.fixed else []
+        conditions.setdefault(_answer(question), []).extend(words)
+    answers = [Sentence(words, text) for text, words in conditions.items()]
     if len(shown) < len(findings.questions):
         rest = len(findings.questions) - len(shown)
-        answers.append(Sentence("", f"{rest} more questions are answered below."))
+        answers.append(Sentence([], f"{rest} more questions are answered below."))
     return answers
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from feedbench.papers import Paper, PublishedTable, Row
 from feedbench.report.figures.clients import client_figures
 from feedbench.report.figures.figure import Figure
 from feedbench.report.figures.series import Series
@@ -13,6 +13,9 @@ from feedbench.report.numbers import DASH
 from feedbench.report.reading import Cell, Estimate
 from feedbench.report.sentences import condition_words
 from feedbench.report.tables import Table
+
+if TYPE_CHECKING:  # it brings in the whole analysis, which only a paper's page needs
+    from feedbench.papers import Paper, PublishedTable, Row
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from feedbench.report.numbers import estimate_words, ratio_words, share, significant
-from feedbench.report.reading import Cell, Findings, Question, Standing
+from feedbench.report.numbers import duration, estimate_words, ratio_words, share, significant
+from feedbench.report.reading import Cell, Control, Findings, Question, Standing
 from feedbench.units import format_duration
 
 Mood = Literal["good", "caution", "bad", "silent"]
 
 QUANTITIES = {"round_trip": "round trip", "event_age": "event age"}
+FEWEST_BLOCKS = 6  # below these no two-sided exact test reaches 5 %
 GATES = {
     "lateness_p999_share": "engine on time",
     "achieved_rate_share": "rate reached",
@@ -218,19 +219,24 @@ def _control(question: Question) -> Badge:
             "No delayed copy ran, so nothing shows that a known difference would be found.",
         )
     found = estimate_words(control.found_ns, control.interval_ns)
+    delay = format_duration(control.delay_ns)
+    due = _due(control)
     if control.passed:
-        return Badge(
-            "Control",
-            "found",
-            "good",
-            f"A copy delayed by {format_duration(control.delay_ns)} was found {found} slower.",
-        )
+        return Badge("Control", "found", "good", f"A copy delayed by {delay} was found {found} slower{due}.")
     return Badge(
         "Control",
         "not found",
         "bad",
-        f"A copy delayed by {format_duration(control.delay_ns)} came out as {found}: it is missed.",
+        f"A copy delayed by {delay} came out as {found} slower{due}: that does not count as finding it.",
     )
+
+
+def _due(control: Control) -> str:
+    """What the delay must add, where that isn't just the delay: several connections wait in turn."""
+    if control.expected_ns is None or control.expected_ns[0] == control.expected_ns[1]:
+        return ""
+    low, high = control.expected_ns
+    return f", where {duration(low)} to {duration(high)} were due"
 
 
 def _gates(question: Question) -> Badge:
@@ -266,7 +272,11 @@ def _blocks(question: Question) -> Badge:
     used, dropped = question.blocks_used, len({drop.block for drop in question.blocks_dropped})
     words = f"{_blocks_word(used)} of fresh processes stand behind each figure"
     words += f"; {dropped} dropped by a gate." if dropped else "; none was dropped."
-    mood: Mood = "good" if not dropped and used > 1 else "caution" if used > 1 else "bad"
+    if used < FEWEST_BLOCKS:
+        return Badge(
+            "Blocks", f"{used} used", "bad", f"{words} Below {FEWEST_BLOCKS} nothing can be decided."
+        )
+    mood: Mood = "caution" if dropped else "good"
     return Badge("Blocks", f"{used} used", mood, words)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from feedbench.errors import FeedbenchError, RunDirectoryError
-from feedbench.papers import Paper, read_paper
 from feedbench.paths import Project, RunDirectory, read_json
 from feedbench.report import sentences
 from feedbench.report.content import content
@@ -16,6 +15,9 @@ from feedbench.report.figures.picture import picture
 from feedbench.report.page import page
 from feedbench.report.reading import read_findings
 from feedbench.report.render import adaptive_svg, static_svg, write_figures
+
+if TYPE_CHECKING:  # it brings in the whole analysis, which only a paper's page needs
+    from feedbench.papers import Paper
 
 
 def write_report(run: RunDirectory) -> Path:
@@ -77,14 +79,18 @@ def _scenario(path: Path) -> Mapping[str, Any]:
 
 
 def _paper(scenario: str) -> Paper | None:
-    """The study that the scenario is named after (`salih`, `salih-short`), if this checkout has its tables."""
+    """The study that the scenario is named after (`salih`, `salih-short`), if its tables are here."""
     try:
         folder = Project.find().root / "papers"
     except FeedbenchError:  # the run was brought elsewhere: the page does without the paper
         return None
     candidates = (folder / f"{name}.toml" for name in (scenario, scenario.partition("-")[0]))
     path = next((path for path in candidates if path.is_file()), None)
-    return read_paper(path) if path else None
+    if path is None:
+        return None
+    from feedbench.papers import read_paper
+
+    return read_paper(path)
 
 
 def _tables(run: RunDirectory) -> list[str]:
