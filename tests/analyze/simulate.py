@@ -16,7 +16,7 @@ QUANTILES = ("p50", "p99")
 @dataclass(frozen=True)
 class Noise:
     """`weather`: what both targets of a block share, in two modes 28 % apart with a spread around them;
-    `process`: what is a process's own, in modes too if `process_mode` is not 1. Deviations are of log latency.
+    `process`: what is a process's own, in modes too if `process_mode` is not 1. Deviations: of log latency.
     """
 
     weather_mode: float = 1.28

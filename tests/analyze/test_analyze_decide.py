@@ -104,7 +104,7 @@ def test_the_margin_is_the_largest_of_three(fastest_ns: int, sentinel: list[floa
     assert 0.01 <= margin.ratio < 0.06
 
 
-# Bimodal weather shared by a block's targets; then processes with modes of their own, the worst case for pairing.
+# Bimodal weather that a block's targets share; then modes of each process, the worst case for pairing.
 NOISES = {
     "modes of the machine": Noise(),
     "modes of each process": Noise(process_mode=1.28),

@@ -17,6 +17,7 @@ from feedbench.analyze.quantiles import (
     percentile_curve,
     rank,
     summarize,
+    total,
 )
 
 U64 = st.integers(0, 2**64 - 1)
@@ -93,6 +94,11 @@ def test_a_summary_of_values_beyond_53_bits_is_exact() -> None:
     assert (summary["min"], summary["p50"], summary["max"]) == (base + 1, base + 4, base + 7)
     assert summary["p99"] is None
     assert summary["mean"] == float(base + 4)
+
+
+@given(st.lists(U64, max_size=50))
+def test_sums_do_not_overflow(values: list[int]) -> None:
+    assert total(ascending(values)) == sum(values)
 
 
 def test_the_summary_of_nothing_is_nothing() -> None:

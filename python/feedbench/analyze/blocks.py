@@ -74,7 +74,7 @@ def _witness(samples: Samples, ascending: Nanoseconds, from_send: Nanoseconds) -
         count=len(samples),
         complete=samples.complete,
         backwards=backwards,
-        waits_ns=int(from_send.sum(dtype=np.uint64)) if backwards == 0 else 0,
+        waits_ns=quantiles.total(from_send) if backwards == 0 else 0,
         p50_ns=p50,
         p99_ns=p99,
     )

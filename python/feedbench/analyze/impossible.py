@@ -101,7 +101,7 @@ def _closed_loop(clients: int, result: Mapping[str, Any]) -> Iterator[Impossible
     and window, so mean latency / window. Below 1 is the client's own time between an answer and the next
     message, and so only suspicious when it is most of the time.
     """
-    mean_ns = (result.get("latency_from_send_ns") or result["latency_ns"])["mean"]
+    mean_ns = (result.get("latency_from_send_ns") or result["latency_ns"]).get("mean")
     if not result.get("measured_ns") or mean_ns is None:
         return
     window_ns = result["measured_ns"] / max(1, result.get("slices") or 1)

@@ -56,6 +56,13 @@ def gated(ascending: Nanoseconds, share: Fraction) -> int | None:
     return at(ascending, share) if len(ascending) >= minimum_count(share) else None
 
 
+def total(values: Nanoseconds) -> int:
+    """The exact sum: halves are added apart, since a sum of 64-bit values can outgrow 64 bits."""
+    half = np.uint64(32)
+    high, low = values >> half, values & np.uint64(2**32 - 1)
+    return (int(high.sum(dtype=np.uint64)) << 32) + int(low.sum(dtype=np.uint64))
+
+
 def summarize(ascending: Nanoseconds) -> dict[str, Any]:
     """The summary that findings.json holds; quantiles that may not be printed are None."""
     count = len(ascending)
@@ -65,7 +72,7 @@ def summarize(ascending: Nanoseconds) -> dict[str, Any]:
         "count": count,
         "min": int(ascending[0]),
         # Python divides two integers with one correct rounding, however large they are.
-        "mean": int(ascending.sum(dtype=np.uint64)) / count,
+        "mean": total(ascending) / count,
         **{name: gated(ascending, parse_quantile(name)) for name in PRINTED},
         "max": int(ascending[-1]),
     }
