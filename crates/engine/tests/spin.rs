@@ -11,14 +11,20 @@ const ENGINE: &str = env!("CARGO_BIN_EXE_feedbench-engine");
 const SCHED_IDLE: &str = "5";
 
 fn spinner() -> Child {
-    Command::new(ENGINE).args(["spin", "--cpu", "0"]).spawn().unwrap()
+    Command::new(ENGINE)
+        .args(["spin", "--cpu", "0"])
+        .spawn()
+        .unwrap()
 }
 
 /// Asks until the answer is yes; a test must wait for another process, but not for a fixed time.
 fn eventually(sentence: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(20), "never happened: {sentence}");
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "never happened: {sentence}"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -39,7 +45,9 @@ fn alive(pid: u32) -> bool {
 fn it_gives_way_and_ends_on_sigterm() {
     let mut spinner = spinner();
     let pid = spinner.id();
-    eventually("it runs under SCHED_IDLE", || stat(pid, 41).as_deref() == Some(SCHED_IDLE));
+    eventually("it runs under SCHED_IDLE", || {
+        stat(pid, 41).as_deref() == Some(SCHED_IDLE)
+    });
     let pid = i32::try_from(pid).unwrap();
     // SAFETY: the process is our child and not yet waited for, so the number is still its own.
     assert_eq!(unsafe { libc::kill(pid, libc::SIGTERM) }, 0);
@@ -72,8 +80,15 @@ fn it_does_not_outlive_its_parent() {
 
 #[test]
 fn a_cpu_that_is_not_there_is_one_clear_line() {
-    for command in [&["spin", "--cpu", "1000"][..], &["jitter", "--cpu", "1000", "--duration", "1ms"]] {
-        let output = Command::new(ENGINE).args(command).env("RUST_BACKTRACE", "0").output().unwrap();
+    for command in [
+        &["spin", "--cpu", "1000"][..],
+        &["jitter", "--cpu", "1000", "--duration", "1ms"],
+    ] {
+        let output = Command::new(ENGINE)
+            .args(command)
+            .env("RUST_BACKTRACE", "0")
+            .output()
+            .unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("cannot run on CPU 1000"), "{said}");
@@ -88,9 +103,15 @@ fn jitter_prints_json_that_adds_up() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&report["schema"], &report["cpu"]), (&1.into(), &0.into()));
     // Bookkeeping after a gap is taken out, so slightly less than was asked for may have been watched.
-    assert!(report["watched_ns"].as_u64().unwrap() > 10_000_000, "{report}");
+    assert!(
+        report["watched_ns"].as_u64().unwrap() > 10_000_000,
+        "{report}"
+    );
     let share = |cause: &str| report[cause]["lost_share"].as_f64().unwrap();
     let total = report["lost_share"].as_f64().unwrap();
-    assert!((total - share("descheduled") - share("interrupted")).abs() < 1e-9, "{report}");
+    assert!(
+        (total - share("descheduled") - share("interrupted")).abs() < 1e-9,
+        "{report}"
+    );
     assert!((0.0..=1.0).contains(&total), "{report}");
 }

@@ -21,7 +21,10 @@ pub fn frame(bytes: &[u8]) {
     }
     for end in 0..bytes.len().min(MAXIMUM_HEADER_BYTES) {
         let early = Header::parse(&bytes[..end]);
-        assert!(early == Ok(None) || early == whole, "{early:?}, later {whole:?}");
+        assert!(
+            early == Ok(None) || early == whole,
+            "{early:?}, later {whole:?}"
+        );
     }
 }
 
@@ -45,9 +48,15 @@ pub fn handshake(bytes: &[u8]) {
     }
     if let Ok(Some(upgrade)) = upgrade {
         assert!(upgrade.head_bytes <= bytes.len());
-        assert_eq!(Upgrade::parse(&bytes[..upgrade.head_bytes]), Ok(Some(upgrade.clone())));
+        assert_eq!(
+            Upgrade::parse(&bytes[..upgrade.head_bytes]),
+            Ok(Some(upgrade.clone()))
+        );
         for offer in &upgrade.deflate {
-            let acceptance = Acceptance { deflate: Some(offer.answer(<_>::default())), subprotocol: None };
+            let acceptance = Acceptance {
+                deflate: Some(offer.answer(<_>::default())),
+                subprotocol: None,
+            };
             assert!(acceptance.encode(&upgrade).ends_with(b"\r\n\r\n"));
         }
     }
@@ -65,7 +74,11 @@ pub fn inflate(bytes: &[u8]) {
         .chunks(7)
         .try_for_each(|fragment| in_parts.decompress(fragment, false, &mut parts))
         .and_then(|()| in_parts.decompress(&[], true, &mut parts));
-    assert_eq!(outcome.is_ok(), fragmented.is_ok(), "whole {outcome:?}, in parts {fragmented:?}");
+    assert_eq!(
+        outcome.is_ok(),
+        fragmented.is_ok(),
+        "whole {outcome:?}, in parts {fragmented:?}"
+    );
 
     match outcome {
         Ok(()) => {
@@ -74,7 +87,9 @@ pub fn inflate(bytes: &[u8]) {
             let mut wire = Vec::new();
             let mut again = Vec::new();
             let mut compressor = Compressor::new(15, false, <_>::default());
-            compressor.compress(&whole, &mut wire).expect("any message can be compressed");
+            compressor
+                .compress(&whole, &mut wire)
+                .expect("any message can be compressed");
             Decompressor::new(15, false, LIMIT_BYTES)
                 .decompress(&wire, true, &mut again)
                 .expect("what we compress can be read");
@@ -89,14 +104,21 @@ pub fn inflate(bytes: &[u8]) {
 /// Fragments make no difference to what is text.
 fn utf8(bytes: &[u8]) {
     let mut validator = Utf8Validator::new();
-    let verdict = bytes.chunks(3).try_for_each(|fragment| validator.push(fragment)).and_then(|()| validator.finish());
+    let verdict = bytes
+        .chunks(3)
+        .try_for_each(|fragment| validator.push(fragment))
+        .and_then(|()| validator.finish());
     assert_eq!(verdict.is_ok(), std::str::from_utf8(bytes).is_ok());
 }
 
 /// A file that can be read at all gives records that, written again, are read as the same, and whole.
 pub fn samples(bytes: &[u8]) {
-    let Ok(mut reader) = SampleReader::new(bytes) else { return };
-    let Ok((samples, ending)) = reader.read_all() else { return };
+    let Ok(mut reader) = SampleReader::new(bytes) else {
+        return;
+    };
+    let Ok((samples, ending)) = reader.read_all() else {
+        return;
+    };
     assert_eq!(reader.ending(), Some(ending));
     let header: &SampleHeader = reader.header();
     let mut writer = SampleWriter::new(Vec::new(), header).expect("memory takes everything");
@@ -105,5 +127,8 @@ pub fn samples(bytes: &[u8]) {
     assert_eq!(records, samples.len() as u64);
     let mut again = SampleReader::new(&written[..]).expect("we read what we write");
     assert_eq!(again.header(), header);
-    assert_eq!(again.read_all().expect("we read what we write"), (samples, Ending::Complete));
+    assert_eq!(
+        again.read_all().expect("we read what we write"),
+        (samples, Ending::Complete)
+    );
 }

@@ -4,16 +4,24 @@ use std::fs;
 use std::path::Path;
 
 fn replay(target: &str, property: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fuzz/seeds")
+        .join(target);
     let mut replayed = 0;
-    for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+    for entry in
+        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    {
         let path = entry.unwrap().path();
         let bytes = fs::read(&path).unwrap();
         eprintln!("{}", path.display()); // shown if the property fails
         property(&bytes);
         replayed += 1;
     }
-    assert!(replayed >= 5, "only {replayed} seeds in {}", folder.display());
+    assert!(
+        replayed >= 5,
+        "only {replayed} seeds in {}",
+        folder.display()
+    );
 }
 
 #[test]
