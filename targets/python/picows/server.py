@@ -32,7 +32,8 @@ def before_answer(payload: memoryview) -> None:
 
 
 def answer_close(transport: WSTransport, frame: WSFrame) -> None:
-    transport.send_close(frame.get_close_code(), frame.get_close_message())
+    code = frame.get_close_code() or WSCloseCode.OK  # a Close may come without a code; picows would send 0
+    transport.send_close(code, frame.get_close_message())
     transport.disconnect()
 
 

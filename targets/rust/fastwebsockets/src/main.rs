@@ -4,7 +4,7 @@ use std::hint;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use fastwebsockets::upgrade::{upgrade, UpgradeFut};
+use fastwebsockets::upgrade::{is_upgrade_request, upgrade, UpgradeFut};
 use fastwebsockets::{FragmentCollector, Frame, OpCode, WebSocketError};
 use http_body_util::Empty;
 use hyper::body::{Bytes, Incoming};
@@ -96,17 +96,26 @@ async fn stamp(upgraded: UpgradeFut, knobs: Knobs) -> Result<(), WebSocketError>
     }
 }
 
+fn refusal(status: StatusCode) -> Response<Empty<Bytes>> {
+    let mut response = Response::new(Empty::new());
+    *response.status_mut() = status;
+    response
+}
+
 async fn route(
     mut request: Request<Incoming>,
     knobs: Knobs,
 ) -> Result<Response<Empty<Bytes>>, WebSocketError> {
     let path = request.uri().path().to_owned();
+    let upgrade_wanted = is_upgrade_request(&request);
     if path != "/echo" && path != "/stamp" {
-        let mut response = Response::new(Empty::new());
-        *response.status_mut() = StatusCode::NOT_FOUND;
-        return Ok(response);
+        return Ok(refusal(StatusCode::NOT_FOUND));
     }
-    let (response, upgraded) = upgrade(&mut request)?;
+    let (response, upgraded) = match upgrade(&mut request) {
+        Ok(accepted) if upgrade_wanted => accepted,
+        Ok(_) => return Ok(refusal(StatusCode::UPGRADE_REQUIRED)),
+        Err(_) => return Ok(refusal(StatusCode::BAD_REQUEST)),
+    };
     // A connection's error is the peer's affair: it left, or broke the protocol.
     if path == "/echo" {
         tokio::spawn(async move { echo(upgraded, knobs).await.ok() });
