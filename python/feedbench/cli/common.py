@@ -14,7 +14,7 @@ from rich.text import Text
 FILTERS = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[FILTER]...", help="Names, languages or globs: node/ws, python, '*/ws'.", show_default=False
+        metavar="FILTER", help="Names, languages or globs: node/ws, python, '*/ws'.", show_default=False
     ),
 ]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

@@ -22,7 +22,9 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def plan(
-        scenario: Annotated[Path, typer.Argument(help="A scenario file, like scenarios/quick.toml.")],
+        scenario: Annotated[
+            Path, typer.Argument(metavar="SCENARIO", help="A scenario file, like scenarios/quick.toml.")
+        ],
         as_json: JSON = False,
         seed: Annotated[
             int | None,

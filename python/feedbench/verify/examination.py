@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from feedbench.errors import TargetError
@@ -17,6 +19,7 @@ TIMEOUT_S = 3.0
 READY_DEADLINE_S = 15.0
 # After so many servers that died, the rest of the cases would only take time to say the same.
 STARTS = 5
+LAST_MOMENT_S = 0.05
 
 
 def examine(
@@ -56,9 +59,23 @@ def _verdict(case: Case, server: Server, timeout_s: float) -> CaseVerdict:
     except RefusalError as refusal:
         return CaseVerdict(case.id, "unsupported", str(refusal))
     except (DepartureError, OSError) as departure:
-        death = server.cause_of_death() if server.ending is None else None
+        death = _death(server)
         return CaseVerdict(case.id, "fail", f"{departure}; {death}" if death else str(departure))
     return CaseVerdict(case.id, "pass", None)
+
+
+def _death(server: Server) -> TargetError | None:
+    """Why the server is gone, None while it runs. Its sockets break a moment before its end can be seen."""
+    if server.ending is not None:
+        return None
+    with suppress(subprocess.TimeoutExpired):
+        server.process.wait(LAST_MOMENT_S)
+    try:
+        server.connect(timeout_s=TIMEOUT_S).close()
+    except OSError:
+        with suppress(subprocess.TimeoutExpired):
+            server.process.wait(TIMEOUT_S)
+    return server.cause_of_death()
 
 
 def _unreached(case: Case, cause: TargetError | None) -> CaseVerdict:
