@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use feedbench_wire::frame::Opcode;
 
-use crate::payload::Payload;
+use crate::payload::{Counter, Number, Payload};
 
 /// When a message left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,12 +46,13 @@ const REMEMBERED_LOST: usize = 1024;
 
 /// The messages on the way on one connection, oldest first, and what the oldest one's answer looks like.
 ///
-/// An echo server answers in order, so that one comparison with a prepared payload settles nearly every answer:
-/// equal bytes prove content, order and count at once, because the counter makes each payload its own.
+/// An echo server answers in order, so that one comparison settles nearly every answer: equal bytes prove content,
+/// order and count at once, because the counter makes each payload its own. Only the counter is kept per connection,
+/// the rest of the payload is compared with the one that all connections share: it stays in the cache.
 #[derive(Debug)]
 pub struct Check {
-    opcode: Opcode,
-    expected: Payload,
+    /// The oldest message's number.
+    expected: Option<(Counter, Number)>,
     slots: VecDeque<Slot>,
     /// Number of the oldest slot.
     oldest: u64,
@@ -64,9 +65,8 @@ impl Check {
     /// Nothing is on the way yet; message 0 comes next.
     pub fn new(payload: &Payload) -> Self {
         Self {
-            opcode: payload.opcode,
-            expected: payload.clone(),
-            slots: VecDeque::with_capacity(64),
+            expected: payload.counter.map(|counter| (counter, counter.number(0))),
+            slots: VecDeque::with_capacity(4),
             oldest: 0,
             answered_early: 0,
             lost: VecDeque::new(),
@@ -85,28 +85,30 @@ impl Check {
         self.slots.push_back(Slot::Waiting(sent));
     }
 
-    /// Judges one answer.
+    /// Judges one answer; `sent` is the payload that all messages were made from.
     #[inline]
-    pub fn answer(&mut self, opcode: Opcode, payload: &[u8]) -> Verdict {
-        if self.answered_early == 0 && opcode == self.opcode && payload == self.expected.bytes {
+    pub fn answer(&mut self, sent: &Payload, opcode: Opcode, payload: &[u8]) -> Verdict {
+        let equal = match &self.expected {
+            Some((counter, number)) => counter.matches(number, payload, &sent.bytes),
+            None => payload == sent.bytes,
+        };
+        if equal && opcode == sent.opcode && self.answered_early == 0 {
             if let Some(Slot::Waiting(sent)) = self.slots.pop_front() {
                 self.step();
                 return Verdict::InOrder(sent);
             }
         }
-        self.odd_answer(opcode, payload)
+        self.odd_answer(sent, opcode, payload)
     }
 
     /// Any answer that is not simply the next one.
     #[cold]
-    fn odd_answer(&mut self, opcode: Opcode, payload: &[u8]) -> Verdict {
-        let distance = if opcode != self.opcode {
-            None
-        } else if let Some(counter) = self.expected.counter {
-            counter.distance(payload, &self.expected.bytes)
-        } else {
+    fn odd_answer(&mut self, sent: &Payload, opcode: Opcode, payload: &[u8]) -> Verdict {
+        let distance = match &self.expected {
+            _ if opcode != sent.opcode => None,
+            Some((counter, number)) => counter.distance(number, payload, &sent.bytes),
             // Without a counter one message is like the other, and the oldest is answered first.
-            (payload == self.expected.bytes).then_some(0)
+            None => (payload == sent.bytes).then_some(0),
         };
         let Some(distance) = distance else {
             return self.take_oldest().map_or(Verdict::Unasked, Verdict::Wrong);
@@ -128,7 +130,7 @@ impl Check {
                 }
             }
             Some(Slot::Answered) => Verdict::Duplicate,
-            // A number that was never sent.
+            // A number that was never sent, or an answer too many.
             None => self.take_oldest().map_or(Verdict::Unasked, Verdict::Wrong),
         }
     }
@@ -174,8 +176,8 @@ impl Check {
     #[inline]
     fn step(&mut self) {
         self.oldest += 1;
-        if let Some(counter) = self.expected.counter {
-            counter.increment(&mut self.expected.bytes, [0; 4]);
+        if let Some((counter, number)) = &mut self.expected {
+            counter.increment(number);
         }
     }
 }

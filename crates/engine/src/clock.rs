@@ -19,9 +19,3 @@ impl Clock for MonotonicClock {
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     }
 }
-
-/// Wall-clock time, for records that people date.
-pub fn unix_ns() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |elapsed| elapsed.as_nanos() as u64)
-}

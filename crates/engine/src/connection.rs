@@ -11,7 +11,7 @@ use feedbench_wire::mask::{self, MaskKey};
 use crate::check::{Check, Sent};
 use crate::clock::Clock;
 use crate::opening::Opened;
-use crate::payload::Payload;
+use crate::payload::{Number, Payload};
 use crate::recorder::Recorder;
 use crate::tls::Tls;
 use crate::transport::Transport;
@@ -70,76 +70,100 @@ struct Fragments {
     bytes: Vec<u8>,
 }
 
-/// An open connection with the messages on the way.
+/// What rarely is there: it stays out of the way of what always is.
+#[derive(Default)]
+struct Layers {
+    tls: Option<Tls>,
+    deflate: Option<Deflate>,
+    fragments: Option<Fragments>,
+    plain: Vec<u8>,
+}
+
+/// The frame of the next message, masked, for all connections of a session: only the counter's bytes change from one
+/// message to the next.
 ///
-/// The frame of the next message stands ready, masked: only the counter's bytes change from one to the next. That
-/// needs one mask key per connection, where RFC 6455 (10.3) wants a new one for each frame, so that a script cannot
-/// choose the bytes that a proxy sees. Nobody but us chooses bytes here, every key takes a server the same time to
-/// undo, and the key itself is drawn at random per connection.
-pub struct Connection {
-    token: u32,
-    socket: OwnedFd,
-    tls: Option<Box<Tls>>,
-    deflate: Option<Box<Deflate>>,
-    payload: Payload,
+/// That needs one mask key for all, where RFC 6455 (10.3) wants a new one for each frame, so that a script cannot
+/// choose the bytes that a proxy sees. Nobody but us chooses bytes here, and every key takes a server the same time to
+/// undo. The key itself is drawn at random.
+pub struct Stencil {
+    /// What all messages are made from.
+    pub payload: Payload,
     key: MaskKey,
     frame: Vec<u8>,
     /// Where the payload begins in `frame`.
     header_bytes: usize,
+}
+
+impl Stencil {
+    /// The frame of message 0.
+    pub fn new(payload: Payload, key: MaskKey) -> Self {
+        let mut frame = Vec::with_capacity(payload.bytes.len() + frame::MAXIMUM_HEADER_BYTES);
+        let header = Header::message(payload.opcode, payload.bytes.len() as u64, Some(key));
+        frame::append(&mut frame, header, &payload.bytes);
+        Self { payload, key, frame, header_bytes: header.encoded_bytes() }
+    }
+
+    /// The frame with this number, which is then counted on.
+    #[inline]
+    fn next_frame(&mut self, number: &mut Option<Number>) -> &[u8] {
+        if let (Some(counter), Some(number)) = (self.payload.counter, number) {
+            counter.write(number, &mut self.frame[self.header_bytes..], self.key);
+            counter.increment(number);
+        }
+        &self.frame
+    }
+}
+
+/// An open connection with the messages on the way. Kept small: a loop over 512 of them should not wait for memory.
+pub struct Connection {
+    token: u32,
+    socket: OwnedFd,
+    /// The next message's number.
+    next: Option<Number>,
     /// What was sent and is not answered yet.
     pub check: Check,
-    /// Intended times of messages that are due and could not be sent yet.
-    due: VecDeque<u64>,
     /// Messages that answers released and that were not sent yet.
     released: usize,
+    /// Intended times of messages that are due and could not be sent yet.
+    due: VecDeque<u64>,
     /// Bytes for the network that it has not taken yet, from `out_start`.
     out: Vec<u8>,
     out_start: usize,
     /// The beginning of a frame whose rest is still to come.
     partial: Vec<u8>,
-    fragments: Option<Fragments>,
-    plain: Vec<u8>,
+    layers: Option<Box<Layers>>,
 }
 
 impl Connection {
     /// A connection that has sent nothing yet; also gives the bytes that arrived with the handshake.
-    pub fn new(token: u32, opened: Opened, payload: &Payload, key: MaskKey) -> (Self, Vec<u8>) {
-        let mut frame = Vec::with_capacity(payload.bytes.len() + frame::MAXIMUM_HEADER_BYTES);
-        let header = Header::message(payload.opcode, payload.bytes.len() as u64, Some(key));
-        frame::append(&mut frame, header, &payload.bytes);
-        let deflate = opened.established.deflate.map(|agreement| {
-            Box::new(Deflate {
-                compressor: Compressor::new(
-                    agreement.client_window_bits(),
-                    agreement.client_no_context_takeover,
-                    flate2::Compression::default(),
-                ),
-                decompressor: Decompressor::new(
-                    agreement.server_window_bits(),
-                    agreement.server_no_context_takeover,
-                    MESSAGE_LIMIT_BYTES,
-                ),
-                plain: Vec::new(),
-                packed: Vec::new(),
-            })
+    pub fn new(token: u32, opened: Opened, payload: &Payload) -> (Self, Vec<u8>) {
+        let deflate = opened.established.deflate.map(|agreement| Deflate {
+            compressor: Compressor::new(
+                agreement.client_window_bits(),
+                agreement.client_no_context_takeover,
+                flate2::Compression::default(),
+            ),
+            decompressor: Decompressor::new(
+                agreement.server_window_bits(),
+                agreement.server_no_context_takeover,
+                MESSAGE_LIMIT_BYTES,
+            ),
+            plain: Vec::new(),
+            packed: Vec::new(),
         });
+        let layered = opened.tls.is_some() || deflate.is_some();
+        let layers = layered.then(|| Box::new(Layers { tls: opened.tls, deflate, ..Layers::default() }));
         let connection = Self {
             token,
             socket: opened.socket,
-            tls: opened.tls.map(Box::new),
-            deflate,
-            payload: payload.clone(),
-            key,
-            frame,
-            header_bytes: header.encoded_bytes(),
+            next: payload.counter.map(|counter| counter.number(0)),
             check: Check::new(payload),
-            due: VecDeque::new(),
             released: 0,
+            due: VecDeque::new(),
             out: Vec::new(),
             out_start: 0,
             partial: Vec::new(),
-            fragments: None,
-            plain: Vec::new(),
+            layers,
         };
         (connection, opened.leftover)
     }
@@ -181,6 +205,7 @@ impl Connection {
     #[inline]
     pub fn flush(
         &mut self,
+        stencil: &mut Stencil,
         transport: &mut impl Transport,
         clock: &impl Clock,
         recorder: &mut Recorder,
@@ -194,13 +219,13 @@ impl Connection {
                 return Ok(());
             }
             let now_ns = clock.now_ns();
-            if count == 1 && self.tls.is_none() && self.deflate.is_none() {
+            if count == 1 && self.layers.is_none() {
                 self.note_sent(now_ns, recorder);
-                return self.send_frame(transport);
+                return self.send_frame(stencil, transport);
             }
             while self.unsent() > 0 && self.out.len() < BATCH_BYTES {
                 self.note_sent(now_ns, recorder);
-                self.append_frame()?;
+                self.append_frame(stencil)?;
             }
         }
     }
@@ -222,59 +247,42 @@ impl Connection {
         recorder.sent(intended_ns);
     }
 
-    /// Hands the prepared frame to the socket without copying it first.
+    /// Hands one frame to the socket without copying it first.
     #[inline]
-    fn send_frame(&mut self, transport: &mut impl Transport) -> Result<(), ConnectionError> {
-        let taken = match transport.send(self.token, self.socket.as_raw_fd(), &self.frame) {
+    fn send_frame(&mut self, stencil: &mut Stencil, transport: &mut impl Transport) -> Result<(), ConnectionError> {
+        let frame = stencil.next_frame(&mut self.next);
+        let taken = match transport.send(self.token, self.socket.as_raw_fd(), frame) {
             Ok(taken) => taken,
             Err(error) if is_temporary(&error) => 0,
             Err(error) => return Err(error.into()),
         };
-        if taken < self.frame.len() {
-            self.out.extend_from_slice(&self.frame[taken..]);
+        if taken < frame.len() {
+            self.out.extend_from_slice(&frame[taken..]);
         }
-        self.step();
         Ok(())
     }
 
     /// Adds the next message's frame to `out`.
-    fn append_frame(&mut self) -> Result<(), ConnectionError> {
-        match (&mut self.deflate, &mut self.tls) {
-            (None, None) => self.out.extend_from_slice(&self.frame),
-            (None, Some(tls)) => {
-                tls.encrypt(&self.frame)?;
-                tls.drain_to(&mut self.out)?;
-            }
-            (Some(deflate), tls) => {
-                deflate.plain.clear();
-                deflate.plain.extend_from_slice(&self.frame[self.header_bytes..]);
-                mask::apply(self.key, &mut deflate.plain, 0);
-                deflate.packed.clear();
-                deflate.compressor.compress(&deflate.plain, &mut deflate.packed)?;
-                let length = deflate.packed.len() as u64;
-                let header = Header::message(self.payload.opcode, length, Some(self.key));
-                let header = Header { compressed: true, ..header };
-                match tls {
-                    None => frame::append(&mut self.out, header, &deflate.packed),
-                    Some(tls) => {
-                        deflate.plain.clear();
-                        frame::append(&mut deflate.plain, header, &deflate.packed);
-                        tls.encrypt(&deflate.plain)?;
-                        tls.drain_to(&mut self.out)?;
-                    }
-                }
-            }
-        }
-        self.step();
-        Ok(())
-    }
-
-    /// Turns the prepared frame into that of the next message.
-    #[inline]
-    fn step(&mut self) {
-        if let Some(counter) = self.payload.counter {
-            counter.increment(&mut self.frame[self.header_bytes..], self.key);
-        }
+    fn append_frame(&mut self, stencil: &mut Stencil) -> Result<(), ConnectionError> {
+        let (header_bytes, key, opcode) = (stencil.header_bytes, stencil.key, stencil.payload.opcode);
+        let frame = stencil.next_frame(&mut self.next);
+        let Some(layers) = &mut self.layers else {
+            self.out.extend_from_slice(frame);
+            return Ok(());
+        };
+        let Some(deflate) = &mut layers.deflate else {
+            return layers.send_plain(frame, &mut self.out);
+        };
+        deflate.plain.clear();
+        deflate.plain.extend_from_slice(&frame[header_bytes..]);
+        mask::apply(key, &mut deflate.plain, 0);
+        deflate.packed.clear();
+        deflate.compressor.compress(&deflate.plain, &mut deflate.packed)?;
+        let header = Header::message(opcode, deflate.packed.len() as u64, Some(key));
+        let mut frame = std::mem::take(&mut deflate.plain);
+        frame.clear();
+        frame::append(&mut frame, Header { compressed: true, ..header }, &deflate.packed);
+        layers.send_plain(&frame, &mut self.out)
     }
 
     /// Sends what waits in `out`; true when nothing waits any more.
@@ -298,19 +306,22 @@ impl Connection {
     #[inline]
     pub fn take(
         &mut self,
+        sent: &Payload,
         bytes: &[u8],
         received_ns: u64,
         recorder: &mut Recorder,
     ) -> Result<usize, ConnectionError> {
-        let Some(tls) = &mut self.tls else {
-            return self.take_plain(bytes, received_ns, recorder);
+        let Some(Layers { tls: Some(tls), plain, .. }) = self.layers.as_deref_mut() else {
+            return self.take_plain(sent, bytes, received_ns, recorder);
         };
-        let mut plain = std::mem::take(&mut self.plain);
+        let mut plain = std::mem::take(plain);
         plain.clear();
         tls.decrypt(bytes, &mut plain)?;
         tls.drain_to(&mut self.out)?;
-        let answered = self.take_plain(&plain, received_ns, recorder);
-        self.plain = plain;
+        let answered = self.take_plain(sent, &plain, received_ns, recorder);
+        if let Some(layers) = &mut self.layers {
+            layers.plain = plain;
+        }
         answered
     }
 
@@ -318,18 +329,19 @@ impl Connection {
     #[inline]
     pub fn take_plain(
         &mut self,
+        sent: &Payload,
         bytes: &[u8],
         received_ns: u64,
         recorder: &mut Recorder,
     ) -> Result<usize, ConnectionError> {
         if self.partial.is_empty() {
-            let (used, answered) = self.take_frames(bytes, received_ns, recorder)?;
+            let (used, answered) = self.take_frames(sent, bytes, received_ns, recorder)?;
             self.partial.extend_from_slice(&bytes[used..]);
             return Ok(answered);
         }
         let mut joined = std::mem::take(&mut self.partial);
         joined.extend_from_slice(bytes);
-        let (used, answered) = self.take_frames(&joined, received_ns, recorder)?;
+        let (used, answered) = self.take_frames(sent, &joined, received_ns, recorder)?;
         joined.drain(..used);
         self.partial = joined;
         Ok(answered)
@@ -339,6 +351,7 @@ impl Connection {
     #[inline]
     fn take_frames(
         &mut self,
+        sent: &Payload,
         bytes: &[u8],
         received_ns: u64,
         recorder: &mut Recorder,
@@ -354,20 +367,25 @@ impl Connection {
             let start = used + header_bytes;
             let Some(payload) = bytes.get(start..start + header.payload_bytes as usize) else { break };
             used = start + payload.len();
-            let plain_message = header.fin && !header.compressed && self.fragments.is_none();
+            let plain_message = header.fin && !header.compressed && !self.in_fragments();
             answered += if plain_message && matches!(header.opcode, Opcode::Text | Opcode::Binary) {
-                recorder.judge(self.check.answer(header.opcode, payload), received_ns, self.token)
+                recorder.judge(self.check.answer(sent, header.opcode, payload), received_ns, self.token)
             } else {
-                self.take_odd_frame(header, payload, received_ns, recorder)?
+                self.take_odd_frame(sent, header, payload, received_ns, recorder)?
             };
         }
         Ok((used, answered))
+    }
+
+    fn in_fragments(&self) -> bool {
+        self.layers.as_ref().is_some_and(|layers| layers.fragments.is_some())
     }
 
     /// Control frames, fragments and compressed messages.
     #[cold]
     fn take_odd_frame(
         &mut self,
+        sent: &Payload,
         header: Header,
         payload: &[u8],
         received_ns: u64,
@@ -377,69 +395,74 @@ impl Connection {
             Opcode::Ping => return self.answer_ping(payload).map(|()| 0),
             Opcode::Pong => return Ok(0),
             Opcode::Close => return Err(ConnectionError::Closed(close_reason(payload))),
-            Opcode::Continuation => {
-                let fragments = self.fragments.as_mut();
-                let fragments = fragments.ok_or(ConnectionError::Protocol("a continuation of nothing"))?;
+            Opcode::Continuation | Opcode::Text | Opcode::Binary => {}
+        }
+        let layers = self.layers.get_or_insert_default();
+        match (header.opcode, &mut layers.fragments) {
+            (Opcode::Continuation, None) => return Err(ConnectionError::Protocol("a continuation of nothing")),
+            (Opcode::Continuation, Some(fragments)) => {
                 if fragments.bytes.len() + payload.len() > MESSAGE_LIMIT_BYTES {
                     return Err(ConnectionError::Protocol("a message of more than 256 MiB"));
                 }
                 fragments.bytes.extend_from_slice(payload);
             }
-            opcode @ (Opcode::Text | Opcode::Binary) => {
-                let fragments = Fragments { opcode, compressed: header.compressed, bytes: payload.to_vec() };
-                if self.fragments.replace(fragments).is_some() {
-                    return Err(ConnectionError::Protocol("a new message inside another"));
-                }
+            (_, Some(_)) => return Err(ConnectionError::Protocol("a new message inside another")),
+            (opcode, none) => {
+                *none = Some(Fragments { opcode, compressed: header.compressed, bytes: payload.to_vec() });
             }
         }
-        if !header.fin {
-            return Ok(0);
-        }
-        let Some(message) = self.fragments.take() else { return Ok(0) };
+        let Some(message) = layers.fragments.take_if(|_| header.fin) else { return Ok(0) };
         let verdict = if message.compressed {
             let not_agreed = ConnectionError::Protocol("a compressed message without permessage-deflate");
-            let deflate = self.deflate.as_mut().ok_or(not_agreed)?;
+            let deflate = layers.deflate.as_mut().ok_or(not_agreed)?;
             deflate.plain.clear();
             deflate.decompressor.decompress(&message.bytes, true, &mut deflate.plain)?;
-            self.check.answer(message.opcode, &deflate.plain)
+            self.check.answer(sent, message.opcode, &deflate.plain)
         } else {
-            self.check.answer(message.opcode, &message.bytes)
+            self.check.answer(sent, message.opcode, &message.bytes)
         };
         Ok(recorder.judge(verdict, received_ns, self.token))
     }
 
-    /// Queues the pong; the next flush sends it.
-    fn answer_ping(&mut self, payload: &[u8]) -> Result<(), ConnectionError> {
-        let header = Header::message(Opcode::Pong, payload.len() as u64, Some(self.key));
-        match &mut self.tls {
-            None => frame::append(&mut self.out, header, payload),
-            Some(tls) => {
-                let mut pong = Vec::new();
-                frame::append(&mut pong, header, payload);
-                tls.encrypt(&pong)?;
-                tls.drain_to(&mut self.out)?;
+    /// Queues a control frame for the next flush. Its key needs no secret either, see [`Stencil`].
+    fn queue_control(&mut self, opcode: Opcode, payload: &[u8]) -> Result<(), ConnectionError> {
+        let header = Header::message(opcode, payload.len() as u64, Some([0x5a, 0xc3, 0x96, 0x3c]));
+        let mut frame = Vec::new();
+        frame::append(&mut frame, header, payload);
+        match &mut self.layers {
+            Some(layers) => layers.send_plain(&frame, &mut self.out),
+            None => {
+                self.out.extend_from_slice(&frame);
+                Ok(())
             }
         }
-        Ok(())
+    }
+
+    fn answer_ping(&mut self, payload: &[u8]) -> Result<(), ConnectionError> {
+        self.queue_control(Opcode::Pong, payload)
     }
 
     /// Says goodbye (1000, normal closure), if the socket takes it at once.
     pub fn close(&mut self, transport: &mut impl Transport) {
-        let header = Header::message(Opcode::Close, 2, Some(self.key));
-        let mut goodbye = Vec::new();
-        frame::append(&mut goodbye, header, &1000_u16.to_be_bytes());
-        let queued = match &mut self.tls {
-            None => {
-                self.out.extend_from_slice(&goodbye);
-                true
-            }
-            Some(tls) => tls.encrypt(&goodbye).and_then(|()| tls.drain_to(&mut self.out)).is_ok(),
-        };
-        if queued {
+        if self.queue_control(Opcode::Close, &1000_u16.to_be_bytes()).is_ok() {
             // The run is over: a peer that does not listen any more misses nothing.
             let _ = self.push_out(transport);
         }
         transport.remove(self.token, self.socket.as_raw_fd());
+    }
+}
+
+impl Layers {
+    /// Adds a frame to the bytes for the network, through TLS if there is one.
+    fn send_plain(&mut self, frame: &[u8], out: &mut Vec<u8>) -> Result<(), ConnectionError> {
+        match &mut self.tls {
+            None => out.extend_from_slice(frame),
+            Some(tls) => {
+                tls.encrypt(frame)?;
+                tls.drain_to(out)?;
+            }
+        }
+        Ok(())
     }
 }
 

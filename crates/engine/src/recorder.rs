@@ -127,11 +127,6 @@ impl Recorder {
         self.warmup.begin(window.start_ns, active_ns);
     }
 
-    /// The window that is being recorded.
-    pub fn window(&self) -> &Window {
-        &self.window
-    }
-
     /// The pacer wants a message to leave at this time.
     #[inline]
     pub fn scheduled(&mut self, intended_ns: u64) {

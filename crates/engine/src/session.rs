@@ -4,13 +4,13 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use feedbench_pace::{Pacer, Schedule};
+use feedbench_wire::mask::MaskKey;
 
 use crate::clock::Clock;
-use crate::connection::{Connection, ConnectionError};
+use crate::connection::{Connection, ConnectionError, Stencil};
 use crate::opening::{OpenError, Opened, Opener};
 use crate::payload::Payload;
 use crate::recorder::{Recorder, Window};
-use crate::system::RunDelay;
 use crate::transport::{Ready, Transport, Wait};
 
 /// Bytes received at once, for all connections of a thread: it stays in the cache.
@@ -53,7 +53,7 @@ pub struct Session<T> {
     open: usize,
     /// Connections that got something due and were not flushed yet.
     touched: Vec<usize>,
-    payload: Payload,
+    stencil: Stencil,
     pacer: Pacer,
     schedule: Schedule,
     /// The next intended time, in loaded time.
@@ -73,8 +73,6 @@ pub struct Session<T> {
     pub failure: Option<String>,
     /// Everything counted and timed.
     pub recorder: Recorder,
-    /// Draws mask keys.
-    keys: rand::rngs::SmallRng,
     answers_after_end: u64,
     drain_ns: u64,
 }
@@ -93,8 +91,8 @@ pub struct SessionParts<T> {
     pub reopener: Option<Opener>,
     /// Where everything is counted.
     pub recorder: Recorder,
-    /// Draws mask keys.
-    pub keys: rand::rngs::SmallRng,
+    /// Masks the frames.
+    pub key: MaskKey,
 }
 
 impl<T: Transport> Session<T> {
@@ -107,7 +105,7 @@ impl<T: Transport> Session<T> {
             connections: Vec::new(),
             open: 0,
             touched: Vec::new(),
-            payload: parts.payload,
+            stencil: Stencil::new(parts.payload, parts.key),
             pacer: parts.pacer,
             schedule,
             next_due,
@@ -119,7 +117,6 @@ impl<T: Transport> Session<T> {
             stalls: 0,
             failure: None,
             recorder: parts.recorder,
-            keys: parts.keys,
             answers_after_end: 0,
             drain_ns: 0,
         }
@@ -127,22 +124,16 @@ impl<T: Transport> Session<T> {
 
     /// Takes over an open connection.
     pub fn adopt(&mut self, token: u32, opened: Opened, now_ns: u64) -> Result<(), ConnectionError> {
-        let key = rand::Rng::random(&mut self.keys);
-        let (mut connection, leftover) = Connection::new(token, opened, &self.payload, key);
+        let (mut connection, leftover) = Connection::new(token, opened, &self.stencil.payload);
         self.transport.add(token, connection.socket())?;
         let index = token as usize;
         if self.connections.len() <= index {
             self.connections.resize_with(index + 1, || None);
         }
-        connection.take_plain(&leftover, now_ns, &mut self.recorder)?;
+        connection.take_plain(&self.stencil.payload, &leftover, now_ns, &mut self.recorder)?;
         self.connections[index] = Some(connection);
         self.open += 1;
         Ok(())
-    }
-
-    /// Any open socket, to read its options.
-    pub fn any_socket(&self) -> Option<i32> {
-        self.connections.iter().flatten().map(Connection::socket).next()
     }
 
     /// Answers that came after the end of their windows, and the time that it took to wait for them.
@@ -156,9 +147,8 @@ impl<T: Transport> Session<T> {
     /// Open loops never sleep: they look at the sockets and the schedule in turn. A message whose time has passed
     /// leaves at once and keeps its intended time, so that nobody's delay is left out.
     pub fn run(&mut self, mut window: Window, clock: &impl Clock, work: &mut Workspace<'_>) -> u64 {
-        let spins = !self.pacer.waits_for_answers() || self.transport.never_sleeps();
+        let spins = self.spins();
         let wait = if spins { Wait::Poll } else { Wait::Sleep };
-        let scheduler_before = (!spins).then(RunDelay::of_this_thread);
         self.recorder.begin(window, self.active_ns);
         let mut now_ns = clock.now_ns();
         let mut tick_ns = self.set_tick(now_ns, &window);
@@ -194,10 +184,14 @@ impl<T: Transport> Session<T> {
             self.drain_ns += now_ns - began_ns;
         }
         self.give_up_rest();
-        self.stalls += scheduler_before.map_or(0, |before| RunDelay::of_this_thread().stalls_since(before));
         self.active_ns += window.end_ns - window.start_ns;
         work.answered.store(self.recorder.counts.received_total, Ordering::Relaxed);
         window.measured_ns()
+    }
+
+    /// True if the loop never sleeps.
+    pub fn spins(&self) -> bool {
+        !self.pacer.waits_for_answers() || self.transport.never_sleeps()
     }
 
     /// In a closed loop every connection may send up to its depth.
@@ -310,7 +304,7 @@ impl<T: Transport> Session<T> {
             };
             let received_ns = clock.now_ns();
             last_ns = Some(received_ns);
-            match connection.take(&buffer[..count], received_ns, &mut self.recorder) {
+            match connection.take(&self.stencil.payload, &buffer[..count], received_ns, &mut self.recorder) {
                 Ok(answered) if closed_loop && received_ns < window.end_ns => connection.release(answered),
                 Ok(_) => {}
                 Err(error) => {
@@ -328,7 +322,7 @@ impl<T: Transport> Session<T> {
     #[inline]
     fn flush(&mut self, index: usize, clock: &impl Clock) {
         let Some(connection) = &mut self.connections[index] else { return };
-        if let Err(error) = connection.flush(&mut self.transport, clock, &mut self.recorder) {
+        if let Err(error) = connection.flush(&mut self.stencil, &mut self.transport, clock, &mut self.recorder) {
             self.drop_connection(index, &error, clock);
         }
     }

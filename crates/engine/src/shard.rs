@@ -8,7 +8,7 @@ use feedbench_pace::{Pacer, Rate};
 use feedbench_record::{ExactHistogram, Sample, SampleWriter};
 use feedbench_wire::deflate::Offer;
 use rand::rngs::SmallRng;
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 
 use crate::clock::Clock;
 use crate::endpoint::Endpoint;
@@ -19,7 +19,7 @@ use crate::request::TargetRequest;
 use crate::result::Options;
 use crate::session::{Session, SessionParts, Workspace};
 use crate::slices::Turn;
-use crate::system;
+use crate::system::{self, RunDelay};
 use crate::transport::{Transport, Wait};
 
 /// Samples that a thread has room for before it must ask for more: 8 MiB, shared by all targets.
@@ -162,7 +162,7 @@ impl<T: Transport> Lane<T> {
             timeout_ns: request.timeout_ns,
             reopener: if request.reconnect { Some(make_opener(&mut random)?) } else { None },
             recorder: Recorder::new(open_loop, first),
-            keys: random,
+            key: random.random(),
         });
         let mut lane = Self {
             session,
@@ -229,6 +229,8 @@ impl<T: Transport> Lane<T> {
         target: &Prepared,
     ) {
         let cpu_before_ns = system::thread_cpu_ns();
+        // A loop that spins sees its stalls by the clock.
+        let scheduler_before = (!self.session.spins()).then(RunDelay::of_this_thread);
         let start_ns = clock.now_ns();
         let drop_until_ns = start_ns + turn.drop_ns;
         let measure_from_ns = drop_until_ns + turn.warmup_ns;
@@ -237,6 +239,8 @@ impl<T: Transport> Lane<T> {
         self.session.recorder.samples = target.samples.is_some().then(|| std::mem::take(samples));
         let measured_ns = self.session.run(window, clock, work);
         self.cpu_ns += system::thread_cpu_ns() - cpu_before_ns;
+        self.session.stalls +=
+            scheduler_before.map_or(0, |before| RunDelay::of_this_thread().stalls_since(before));
         self.measured_ns += measured_ns;
         self.slices += u32::from(measured_ns > 0);
         if let (Some(mut taken), Some(writer)) = (self.session.recorder.samples.take(), &target.samples) {

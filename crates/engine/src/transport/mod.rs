@@ -31,17 +31,6 @@ pub enum TransportKind {
     IoUring,
 }
 
-impl TransportKind {
-    /// The name as it stands in requests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Epoll => "epoll",
-            Self::BusyPoll => "busy-poll",
-            Self::IoUring => "io_uring",
-        }
-    }
-}
-
 /// Whether the loop has something else to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
