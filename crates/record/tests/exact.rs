@@ -167,7 +167,7 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn agrees_with_a_sorted_list(values in values(), compact_at in any::<prop::sample::Index>()) {
