@@ -36,8 +36,8 @@ __all__ = ["make_plan"]
 ROUND_FACTORS = ("cpus_awake", "client", "transport")
 
 # What a block costs besides warm-up and measuring, for the estimate: measured on two cores with quick.toml.
-START_NS = 400_000_000
-STOP_NS = 100_000_000
+START_NS = 250_000_000
+STOP_NS = 50_000_000
 ROUND_NS = 300_000_000
 
 Factors = Mapping[str, FactorValue]
