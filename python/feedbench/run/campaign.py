@@ -20,6 +20,7 @@ from feedbench.run.block import BlockRecord, read_block, run_block, set_aside
 from feedbench.run.budget import allows_another, time_left_ns
 from feedbench.run.ceiling import measure_ceiling, shapes
 from feedbench.run.context import Context
+from feedbench.run.interruption import Interrupted
 from feedbench.run.progress import Progress
 from feedbench.run.record import RunRecord, Stopped, read_record
 from feedbench.run.watch import Stoppable
@@ -156,9 +157,12 @@ def _ceiling(context: Context, progress: Progress) -> None:
     if context.directory.ceiling.exists() or not wanted:
         return
     context.told("measuring the ceiling")
+    awake = cpus_awake(context.engine, context.cpus_allowed, wanted=context.plan.protocol.cpus_awake)
     try:
-        with cpus_awake(context.engine, context.cpus_allowed, wanted=context.plan.protocol.cpus_awake):
+        with context.interruption.raising(), awake:
             document = measure_ceiling(context.engine, wanted, pinning=context.pinning, tick=context.tick)
+    except Interrupted:
+        return
     except EngineError as error:
         progress.note(f"no ceiling: {error}")
         return
