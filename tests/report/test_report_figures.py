@@ -194,7 +194,8 @@ def _factor(document: dict[str, Any]) -> None:
         }
         document["questions"].append(
             template
-            | {"id": f"target={target}", "compare": "log_messages", "fixed": {}, "decisions": [decision]}
+            | {"id": f"target={target}", "compare": "log_messages", "fixed": {"target": target}}
+            | {"decisions": [decision]}
             | {"ranking": [template["ranking"][0] | {"label": "log_messages=true", "cell": names[0]}]}
         )
     document["cells"] = cells
@@ -206,7 +207,8 @@ def test_a_compared_factor_is_drawn_pair_by_pair() -> None:
     svg = static_svg(page.paired[0])
     assert "python/tornado" in svg
     assert "true / false" in svg
-    assert page.answers[0].text.startswith("log messages true / false makes a difference at p50: ratio 1.310")
+    assert "target-python-tornado-percentiles" in {figure.name for figure in page.figures}
+    assert page.answers[0].text.startswith("With log messages true the p50 is 1.310")
 
 
 def _many_questions(number: int) -> Change:

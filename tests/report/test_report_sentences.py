@@ -151,10 +151,10 @@ def test_an_interrupted_run_says_so() -> None:
     ("decision", "ratio", "interval", "sentence"),
     [
         ("different", 1.31, [1.28, 1.34],
-         "log messages true / false makes a difference at p50: ratio 1.310 [1.280, 1.340]."),
+         "With log messages true the p50 is 1.310 [1.280, 1.340] times that with false."),
         ("equivalent", 1.001, [0.997, 1.005],
-         "log messages true / false makes no difference that matters at p50: ratio 1.001 [0.997, 1.005]."),
-        ("undecided", None, None, "log messages true / false is undecided at p50: ratio –."),
+         "log messages true and false at p50: equivalent, ratio 1.001 [0.997, 1.005]."),
+        ("undecided", None, None, "log messages true and false at p50: undecided, ratio –."),
     ],
 )  # fmt: skip
 def test_comparison_of_a_factor(

@@ -250,9 +250,14 @@ def question_cells(question: Question, findings: Findings) -> list[Cell]:
     return [
         cell
         for cell in findings.cells
-        if all(cell.factors.get(key) == value for key, value in question.fixed.items())
+        if all(_held(cell, key) == value for key, value in question.fixed.items())
         and (question.compare == "target" or cell.target in targets)
     ]
+
+
+def _held(cell: Cell, key: str) -> Any:
+    """What a cell has for a key of a question's `fixed`, which may hold the target as well as factors."""
+    return cell.target if key == "target" else cell.factors.get(key)
 
 
 def _advice(item: Any) -> Advice:

@@ -150,22 +150,21 @@ def decision_counts(question: Question) -> str:
 
 
 def comparison(question: Question) -> str:
-    """The answer of a question that compares a factor's values within one target."""
+    """The answer of a question that compares a factor's values: a sentence for each pair."""
+    quantile, factor = question.quantiles[0], question.compare.replace("_", " ")
     sentences = []
     for decision in question.decisions:
-        if decision.quantile != question.quantiles[0]:
+        if decision.quantile != quantile:
             continue
-        names = pair_words(decision.pair, question.compare)
-        found = {
-            "different": "makes a difference",
-            "equivalent": "makes no difference that matters",
-            "undecided": "is undecided",
-        }[decision.decision]
-        sentences.append(
-            f"{question.compare.replace('_', ' ')} {names} {found} at {decision.quantile}: "
-            f"ratio {ratio_words(decision.ratio, decision.interval)}."
-        )
-    return " ".join(sentences)
+        first, second = (name.removeprefix(f"{question.compare}=") for name in decision.pair)
+        found = ratio_words(decision.ratio, decision.interval)
+        if decision.decision == "different":
+            sentences.append(f"With {factor} {first} the {quantile} is {found} times that with {second}.")
+        else:
+            sentences.append(
+                f"{factor} {first} and {second} at {quantile}: {decision.decision}, ratio {found}."
+            )
+    return " ".join(sentences) or "Nothing could be compared: no pair gave a result."
 
 
 def badges(question: Question, cells: Sequence[Cell], *, complete: bool) -> list[Badge]:

@@ -82,7 +82,7 @@ def _paired(questions: Sequence[Question], findings: Findings, quantile: str) ->
     margin_words = f" Within ±{margins[-1] * 100:.2g} % of one counts as equivalent." if margins else ""
     return Figure(
         name=f"paired-{quantile}",
-        title=f"{quantile_name(quantile)}: {questions[0].compare}, pair by pair",
+        title=f"{quantile_name(quantile)}: {questions[0].compare.replace('_', ' ')}, pair by pair",
         description=f"Ratios of {quantile} for {len(points)} pairs: "
         + "; ".join(f"{point['label']}: {point['text']}" for point in points[:12]),
         chart=alt.layer(one, intervals, dots),
@@ -101,8 +101,13 @@ def _labels(questions: Sequence[Question], findings: Findings) -> dict[str, str]
         names[question.id] = target_of[cells[0]] if cells else question.id
     repeated = {name for name in names.values() if list(names.values()).count(name) > 1}
     return {
-        question.id: f"{names[question.id]} ({condition_words(question.fixed)})"
-        if names[question.id] in repeated and question.fixed
+        question.id: f"{names[question.id]} ({condition_words(_factors(question))})"
+        if names[question.id] in repeated and _factors(question)
         else names[question.id]
         for question in questions
     }
+
+
+def _factors(question: Question) -> dict[str, Any]:
+    """What is held besides the target."""
+    return {key: value for key, value in question.fixed.items() if key != "target"}

@@ -11,6 +11,8 @@ from feedbench.report.figures.ranking import ranking_figures
 from feedbench.report.reading import Findings, Question
 from feedbench.report.sentences import condition_words
 
+MARGIN = {"top": 18, "right": 18, "bottom": 14}  # pixels; it stands alone, on a page of another colour
+
 
 def picture(question: Question, findings: Findings) -> Figure:
     """The ranking by the headline quantile, with title, condition and how to read it."""
@@ -21,4 +23,4 @@ def picture(question: Question, findings: Findings) -> Figure:
         "Dot: estimate. Line: 95 % interval. Colour and shape: tier. Right: rank interval.",
     ]
     title = alt.TitleParams(text=findings.title or findings.scenario, subtitle=subtitle)
-    return replace(figure, name="ranking", chart=figure.chart.properties(title=title))
+    return replace(figure, name="ranking", chart=figure.chart.properties(title=title, padding=MARGIN))
