@@ -254,6 +254,13 @@ BAD = [
     ("an unknown client", '+[load]\nclient = "node/ws"\n', 8, "has an echo client", "known:"),
     ("a rate for a client", '+[load]\nclient = "own"\npacer = "constant"\n', 8, "send, wait", "closed"),
     ("said twice", "+[load]\nconnections = 1\n[factors]\nconnections = [1]\n", 8, "and in [factors]", "once"),
+    (
+        "two names for one value",
+        '+[factors]\nlog_messages = [true, "true"]\n',
+        8,
+        'both be called "true"',
+        "one",
+    ),
     ("a comparison of no factor", '+compare = "payload"\n', 7, "is not a factor", "target"),
 ]
 

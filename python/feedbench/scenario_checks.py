@@ -107,6 +107,12 @@ def _factor_name_problems(
 
 def _factor_value_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
     for name, values in content["factors"].items():
+        ids = [_in_id(value) for value in values]
+        for index, one in enumerate(ids):
+            if one in ids[:index]:
+                yield Problem(
+                    ("factors", name, index), f'two values would both be called "{one}"', "name one"
+                )
         for index, value in enumerate(values):
             path = ("factors", name, index)
             if name in LOAD_DEFAULTS:
@@ -115,6 +121,11 @@ def _factor_value_problems(content: Content, chosen: list[Target]) -> Iterator[P
                 yield from value_problems("scenario", ("protocol", name), value, path=path)
             else:
                 yield from _knob_value_problems(name, value, chosen, path)
+
+
+def _in_id(value: Any) -> str:
+    """As ids of cells hold it (planner): true and "true" are one there, and so are a/b and a-b."""
+    return (str(value).lower() if isinstance(value, bool) else str(value)).replace("/", "-")
 
 
 def _knob_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
