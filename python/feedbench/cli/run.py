@@ -30,7 +30,7 @@ def run(
     what: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[SCENARIO | RUN_DIR]",
+            metavar="SCENARIO | RUN_DIR",
             help="A scenario file, or the directory of a run to go on with. Default: scenarios/quick.toml.",
             show_default=False,
         ),
@@ -38,7 +38,7 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Where a new run goes. Default: runs/<time>-<scenario>.", show_default=False
+            metavar="DIR", help="Where a new run goes. Default: runs/TIME-SCENARIO.", show_default=False
         ),
     ] = None,
     blocks: Annotated[
