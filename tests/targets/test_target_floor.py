@@ -29,21 +29,27 @@ def test_stalls_come_as_planned_and_are_logged(start: Start, tmp_path: Path) -> 
     knobs = {"stall_ns": "60000000", "stall_every_ns": "150000000", "stall_log": str(log)}
     round_trips = []
     with open_client(start(FLOOR, knobs)) as client:
-        until_ns = time.monotonic_ns() + 700_000_000
-        while (sent_ns := time.monotonic_ns()) < until_ns:
+        give_up = time.monotonic() + 20
+        while len(stalls := logged_stalls(log)) < 4:
+            assert time.monotonic() < give_up, f"only {len(stalls)} stalls came"
+            sent_ns = time.monotonic_ns()
             client.send("x")
             client.recv(timeout=5)
             round_trips.append((sent_ns, time.monotonic_ns()))
-    stalls = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
-    assert len(stalls) >= 3
+    assert all(end_ns - begin_ns >= 60_000_000 for begin_ns, end_ns in stalls)
+    assert all(next_ns > end_ns for (_, end_ns), (next_ns, _) in pairwise(stalls))
+    crossing = 0
     for begin_ns, end_ns in stalls:
-        assert end_ns - begin_ns >= 60_000_000
         for sent_ns, received_ns in round_trips:
-            # In flight over the whole stall, or not answered within it.
-            assert not begin_ns + 1_000_000 < received_ns < end_ns or sent_ns < begin_ns
-    for (begin_ns, _), (next_ns, _) in pairwise(stalls):
-        assert next_ns - begin_ns >= 60_000_000
-    assert max(received_ns - sent_ns for sent_ns, received_ns in round_trips) >= 50_000_000
+            assert not begin_ns <= sent_ns <= received_ns < end_ns, "it answered in its sleep"
+            crossing += sent_ns < end_ns <= received_ns
+    assert crossing > 0, "no message met a stall"
+
+
+def logged_stalls(log: Path) -> list[tuple[int, int]]:
+    """Begin and end of each, CLOCK_MONOTONIC ns; a line that is still being written doesn't count."""
+    lines = log.read_text().split("\n")[:-1]
+    return [(int(begin_ns), int(end_ns)) for begin_ns, end_ns in map(str.split, lines)]
 
 
 def test_without_the_knobs_there_is_no_stall(start: Start, tmp_path: Path) -> None:
