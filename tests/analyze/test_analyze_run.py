@@ -86,9 +86,7 @@ def test_a_sound_run_is_ranked_as_it_was_made(run: RunDirectory) -> None:
 
 
 def test_the_findings_of_a_known_run_stay_what_they_were(tmp_path: Path) -> None:
-    synthetic = Synthetic(
-        models=QUICK[1:3], control="node/ws", connections=(1,), blocks=6, measure_ns=25_000_000
-    )
+    synthetic = replace(SMALL, models=QUICK[1:3], control="node/ws", blocks=6, measure_ns=25_000_000)
     analyzed(write_run(tmp_path / "run", synthetic))
     found = json.loads((tmp_path / "run" / "findings.json").read_text(encoding="utf-8"))
     if os.environ.get(UPDATE):
@@ -99,7 +97,7 @@ def test_the_findings_of_a_known_run_stay_what_they_were(tmp_path: Path) -> None
 
 
 def assert_like(found: Any, meant: Any, place: str) -> None:
-    """Equal but for numbers, which may differ by 1 in 1,000: the model's exp() is rounded by each CPU in its way."""
+    """Equal but for numbers, to 1 in 1,000: each CPU rounds the model's exp() in its own way."""
     assert type(found) is type(meant), place
     if isinstance(meant, dict):
         assert found.keys() == meant.keys(), place
@@ -118,9 +116,7 @@ def assert_like(found: Any, meant: Any, place: str) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_planted_distributions_come_out_exact(tmp_path: Path, seed: int) -> None:
     """p25 … p99.99 of known integers, through samples.fbs to findings.json, to the nanosecond."""
-    run = write_run(
-        tmp_path / "run", Synthetic(models=QUICK[:2], reference="c/floor", connections=(1,), blocks=6)
-    )
+    run = write_run(tmp_path / "run", replace(SMALL, models=QUICK[:2], reference="c/floor", blocks=6))
     random = np.random.default_rng(seed)
     # Beyond 2^53 ns no float could tell neighbours apart.
     everything = random.lognormal(10.4, 0.8, 6 * 9_000).astype(np.uint64) + np.uint64(2**54 if seed else 0)
@@ -266,10 +262,9 @@ def test_too_few_blocks_decide_nothing_and_say_so(run: RunDirectory) -> None:
 
 
 def test_a_target_that_dies_leaves_the_others_ranked(run: RunDirectory) -> None:
+    died = {"verdict": "failed", "cause": "it exited with 1"}
     for folder in folders(run, "node-ws~sentinel", range(9, 11)) + folders(run, "rust-fastwebsockets"):
-        change_json(
-            folder / "status.json", lambda status: status.update(verdict="failed", cause="it exited with 1")
-        )
+        change_json(folder / "status.json", lambda status: status.update(died))
     findings = analyzed(run)
     question = only(findings)
     assert [ranked.target for ranked in question.ranking] == ["c/floor", "node/ws", "python/picows"]

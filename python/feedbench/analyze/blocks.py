@@ -34,18 +34,29 @@ class BlockValues:
     cut_short: bool
 
 
-def read_block(result: CellBlock, names: Sequence[str]) -> BlockValues | None:
+def read_block(result: CellBlock, names: Sequence[str], *, straddling: int) -> BlockValues | None:
     """Reads the samples of a usable cell; None when it left no readable sample file."""
     try:
         samples = read_samples(result.folder / "samples.fbs")
     except RunDirectoryError:
         return None
     bins = ((result.load or {}).get("warmup") or {}).get("bins") or []
-    return boil_down(samples, result.block, names, warmup_ns=[part["p50"] for part in bins if part["count"]])
+    return boil_down(
+        samples,
+        result.block,
+        names,
+        warmup_ns=[part["p50"] for part in bins if part["count"]],
+        straddling=straddling,
+    )
 
 
-def boil_down(samples: Samples, block: int, names: Sequence[str], *, warmup_ns: Sequence[int]) -> BlockValues:
-    """`names`: the quantiles wanted; `warmup_ns`: medians of the warm-up's bins in time order."""
+def boil_down(
+    samples: Samples, block: int, names: Sequence[str], *, warmup_ns: Sequence[int], straddling: int
+) -> BlockValues:
+    """`names`: the quantiles wanted; `warmup_ns`: medians of the warm-up's bins in time order.
+
+    `straddling`: how many messages can lie across an edge of the measured windows.
+    """
     latency, from_send = samples.latency_ns, samples.latency_from_send_ns
     slices = slices_of(samples.records["slice"])
     ascending = np.sort(latency)
@@ -59,12 +70,12 @@ def boil_down(samples: Samples, block: int, names: Sequence[str], *, warmup_ns: 
         latency_from_send_ns=ascending if same else np.sort(from_send),
         sampled_ns=sample_messages(latency, slices),
         warmup_class=classify_block(warmup_ns, medians(latency, slices)),
-        witness=_witness(samples, ascending, from_send),
+        witness=_witness(samples, ascending, from_send, straddling),
         cut_short=not samples.complete,
     )
 
 
-def _witness(samples: Samples, ascending: Nanoseconds, from_send: Nanoseconds) -> Witness:
+def _witness(samples: Samples, ascending: Nanoseconds, from_send: Nanoseconds, straddling: int) -> Witness:
     backwards = int(np.count_nonzero(samples.records["received_ns"] < samples.records["sent_ns"]))
     p50, p99 = (
         quantiles.at(ascending, share) if len(ascending) else None
@@ -75,6 +86,7 @@ def _witness(samples: Samples, ascending: Nanoseconds, from_send: Nanoseconds) -
         complete=samples.complete,
         backwards=backwards,
         waits_ns=quantiles.total(from_send) if backwards == 0 else 0,
+        edge_ns=quantiles.total(ascending[len(ascending) - min(straddling, len(ascending)) :]),
         p50_ns=p50,
         p99_ns=p99,
     )

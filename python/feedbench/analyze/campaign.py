@@ -90,9 +90,12 @@ def _not_measured(evidence: Evidence, cells: Mapping[str, MeasuredCell]) -> Iter
     for target, reason in sorted(left_out):
         yield NotMeasured(target, reason)
     for name, cell in cells.items():
+        # A cell that only lost its blocks to the gates was measured; its question shows the dropped blocks.
         if cell.finding.blocks == 0 and cell.finding.copy is None:
-            causes = "; ".join(cell.finding.causes) or "no block of it passed the gates, or none was measured"
-            yield NotMeasured(cell.finding.target, f"{name}: {causes}")
+            usable = any(result.usable for result in evidence.cells[name].values())
+            causes = "; ".join(cell.finding.causes) or (None if usable else "the run did not come to it")
+            if causes:
+                yield NotMeasured(cell.finding.target, f"{name}: {causes}")
 
 
 def _complete(evidence: Evidence) -> bool:
@@ -166,9 +169,10 @@ def _advice_on_question(evidence: Evidence, question: QuestionFinding) -> Iterat
     ]
     if missing:
         yield advice(Code.NO_COPIES, question=question.id, missing=" and no ".join(missing))
-    if question.sentinel and not question.sentinel.passed:
+    decisions = question.sentinel.decisions.values() if question.sentinel else ()
+    if any(comparison.outcome == "different" for comparison in decisions):
         yield advice(Code.SENTINEL_FAILED, question=question.id)
-    if question.control and not question.control.passed:
+    if question.control and question.control.comparison.blocks and not question.control.passed:
         yield advice(Code.CONTROL_FAILED, question=question.id)
 
 

@@ -13,7 +13,7 @@ from feedbench.analyze.blocks import BlockValues, read_block
 from feedbench.analyze.ceiling import ceiling_share, is_generator_bound
 from feedbench.analyze.evidence import CellBlock, Evidence, Json
 from feedbench.analyze.findings import CellFinding, Estimate, ImpossibleFinding
-from feedbench.analyze.impossible import check_cell
+from feedbench.analyze.impossible import check_cell, messages_under_way, straddling
 from feedbench.analyze.intervals import lower_median, median_interval
 from feedbench.analyze.options import options_in_force
 from feedbench.analyze.warmup import classify_cell
@@ -56,7 +56,8 @@ def measure_cell(evidence: Evidence, cell: Cell, dropped: Collection[int]) -> Me
     for block, result in results.items():
         if block in dropped or not result.usable or result.load is None:
             continue
-        values = read_block(result, names)
+        straddlers = straddling(messages_under_way(load), result.load)
+        values = read_block(result, names, straddling=straddlers)
         laws = list(check_cell(load, result.load, values.witness if values else None))
         broken += [ImpossibleFinding(cell.id, law.check, f"block {block}: {law.text}") for law in laws]
         if values is not None and not laws and values.witness.count:

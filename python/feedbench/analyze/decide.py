@@ -81,7 +81,7 @@ def margin_of(
     bound = math.expm1(null_mean_bound(sentinel, confidence, seed=seed))
     candidates = [
         Margin(margin_ratio, "margin_ratio"),
-        Margin(margin_ns / max(fastest, 1), "margin_ns"),
+        Margin(margin_ns / fastest if fastest else 0.0, "margin_ns"),
         Margin(bound, "sentinel"),
     ]
     return max(candidates, key=lambda margin: margin.ratio)

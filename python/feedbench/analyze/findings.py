@@ -71,7 +71,7 @@ class ControlFinding:
     sensitive: bool
     pair: tuple[str, str]
     delay_ns: int
-    expected_ns: tuple[int, int]
+    expected_ns: tuple[int, int | None]
     found_ns: int | None
     interval_ns: tuple[int, int] | None
     comparison: Comparison

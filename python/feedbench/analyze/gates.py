@@ -1,8 +1,8 @@
 """Was the machine fit to measure on? Each gate looks at a block's environment and never at who was measured.
 
-A gate uses what all targets of a block share: the machine's own figures, the engine's, or the median over
-targets. So a target that is slow, or whose threads stand in each other's way, can't get its own bad blocks
-dropped, nor others'. A block that fails is dropped whole, from all targets alike, counted and shown.
+A gate uses what all targets of a block share: the machine's own figures, the engine's, or what none of
+them escaped. So a target that is slow, or whose threads stand in each other's way, can't get its own bad
+blocks dropped, nor others'. A block that fails is dropped whole, from all targets alike, counted and shown.
 """
 
 from __future__ import annotations
@@ -42,16 +42,21 @@ def _steal_share(environment: Json, _: list[tuple[Load, Json]]) -> float | None:
     return environment.get("steal_share")
 
 
-def _run_delay_share(environment: Json, _: list[tuple[Load, Json]]) -> float | None:
-    """The median target's waiting, as far as work from outside the run can account for it.
+def _run_delay_share(environment: Json, cells: list[tuple[Load, Json]]) -> float | None:
+    """What targets waited for a CPU, as far as work from outside the run can account for it.
 
     Targets also wait for their own collector threads and for what a neighbour still compiles; that is theirs,
-    and would otherwise fail every block of a scenario with a JIT in it, however quiet the machine.
+    and would otherwise fail every block of a scenario with a JIT in it, however quiet the machine. Work from
+    outside strikes all targets of interleaved slices alike, so it is at most what the least affected waited;
+    and at most what processes outside the run had of its CPUs.
     """
     shares = [share for share in environment.get("target_run_delay_share", {}).values() if share is not None]
+    if not shares:
+        return None
+    sliced = any((load.get("slices") or 1) > 1 for _, load in cells)
+    shared: float = min(shares) if sliced else median(shares)
     other_work = environment.get("other_work_share")
-    known = [share for share in (median(shares) if shares else None, other_work) if share is not None]
-    return min(known) if shares else None
+    return shared if other_work is None else min(shared, other_work)
 
 
 def _engine_stalls(_: Json, cells: list[tuple[Load, Json]]) -> float | None:

@@ -29,12 +29,16 @@ class Impossible:
 
 @dataclass(frozen=True)
 class Witness:
-    """What the raw samples of one cell in one block say, to hold against the engine's own account."""
+    """What the raw samples of one cell in one block say, to hold against the engine's own account.
+
+    `edge_ns`: the longest latencies added up, one for each message that could straddle the edge of a window.
+    """
 
     count: int
     complete: bool
     backwards: int  # records received before they were sent
     waits_ns: int  # all latencies from the actual send time added up
+    edge_ns: int
     p50_ns: int | None
     p99_ns: int | None
 
@@ -67,9 +71,19 @@ def check_cell(load: Load, result: Mapping[str, Any], witness: Witness | None) -
     for name in ("latency_ns", "latency_from_send_ns"):
         yield from _ascending(name, result.get(name) or {})
     if isinstance(load.pacer, Closed) and result.get("received"):
-        yield from _closed_loop(load.connections * load.pacer.in_flight, result)
+        yield from _closed_loop(messages_under_way(load), result, witness)
     if witness is not None:
         yield from _witnessed(load, result, witness)
+
+
+def messages_under_way(load: Load) -> int:
+    """At most, by the pacer of a closed loop; one a connection otherwise."""
+    return load.connections * (load.pacer.in_flight if isinstance(load.pacer, Closed) else 1)
+
+
+def straddling(clients: int, result: Mapping[str, Any]) -> int:
+    """Messages that can lie across an edge of the measured windows: one for each client and window."""
+    return clients * max(1, result.get("slices") or 1)
 
 
 def _counts(result: Mapping[str, Any]) -> Iterator[Impossible]:
@@ -93,19 +107,19 @@ def _ascending(name: str, summary: Mapping[str, Any]) -> Iterator[Impossible]:
         yield Impossible("order", f"{name}: the mean of {mean:,.0f} ns lies outside minimum and maximum")
 
 
-def _closed_loop(clients: int, result: Mapping[str, Any]) -> Iterator[Impossible]:
+def _closed_loop(clients: int, result: Mapping[str, Any], witness: Witness | None) -> Iterator[Impossible]:
     """Little's law for a measured closed loop; unlike a printed table it has edges and a client that takes
     time.
 
-    Above 1 is impossible but for messages that straddle an edge of the measured windows: up to one a client
-    and window, so mean latency / window. Below 1 is the client's own time between an answer and the next
-    message, and so only suspicious when it is most of the time.
+    Above 1 is impossible but for messages that straddle an edge of the measured windows: one a client and
+    window, the longest ones at worst (mean ones, where there are no samples). Below 1 is the client's own
+    time between an answer and the next message, and so only suspicious when it is most of the time.
     """
     mean_ns = (result.get("latency_from_send_ns") or result["latency_ns"]).get("mean")
     if not result.get("measured_ns") or mean_ns is None:
         return
-    window_ns = result["measured_ns"] / max(1, result.get("slices") or 1)
-    edge = mean_ns / window_ns
+    edge_ns = witness.edge_ns if witness else mean_ns * straddling(clients, result)
+    edge = edge_ns / result["measured_ns"] / clients
     share = littles_law(result["round_trips_per_s"], mean_ns, clients)
     numbers = (
         f"{result['round_trips_per_s']:,.0f}/s × {mean_ns / 1e3:,.1f} µs = {share * clients:.3g} messages "
@@ -132,10 +146,8 @@ def _witnessed(load: Load, result: Mapping[str, Any], witness: Witness) -> Itera
                     "samples", f"{name} is {summary[name]:,} ns by the engine, {own:,} ns by its samples"
                 )
     if isinstance(load.pacer, Closed) and result.get("measured_ns"):
-        under_way = load.connections * load.pacer.in_flight
-        # Each message under way at a window's edge may add its whole latency.
-        edge_ns = (witness.waits_ns / max(1, witness.count)) * under_way * max(1, result.get("slices") or 1)
-        most_ns = result["measured_ns"] * under_way * (1 + LITTLE_TOLERANCE) + edge_ns
+        under_way = messages_under_way(load)
+        most_ns = result["measured_ns"] * under_way * (1 + LITTLE_TOLERANCE) + witness.edge_ns
         if witness.waits_ns > most_ns:
             yield Impossible(
                 "waits",

@@ -90,11 +90,11 @@ def judge_trust(
     """A false alarm of the sentinel voids everything; a control not found voids what was *not* seen."""
     nothing: frozenset[Outcome] = frozenset()
     only_differences: frozenset[Outcome] = frozenset({"different"})
-    if measured < 2:
-        return Trust("fewer than two of its cells were measured", nothing)
     if blocks < FEWEST_BLOCKS:
         text = f"{blocks} blocks are left, and no exact test says anything below {FEWEST_BLOCKS}"
         return Trust(text, nothing)
+    if measured < 2:
+        return Trust("fewer than two of its cells were measured", nothing)
     if sentinel is None:
         return Trust("it has no A/A sentinel to show that equals come out equal", nothing)
     if not sentinel.passed:
@@ -126,9 +126,10 @@ def _told(sentinel: SentinelFinding) -> str:
 
 
 def _sized(control: ControlFinding) -> str:
-    low, high = control.expected_ns
-    meant = f"{low:,} ns" if low == high else f"{low:,} to {high:,} ns"
-    return f"{meant} added, {control.found_ns:,} ns found {control.interval_ns}"
+    least, most = control.expected_ns
+    meant = f"{least:,} ns" if most == least else f"at least {least:,} ns"
+    low, high = control.interval_ns or (0, 0)
+    return f"{meant} added, {control.found_ns:,} ns found ({low:,} to {high:,})"
 
 
 def _spoken(value: object) -> str:
@@ -190,7 +191,7 @@ def _ranking(
     measured: Sequence[str],
     decisions: Sequence[Decision],
 ) -> tuple[Ranked, ...]:
-    """By the headline quantile; in order of rank interval, then of value."""
+    """By the headline quantile, in the order of its value; what that order is worth, the intervals say."""
     headline = plan.protocol.quantiles[0]
     typical = {cell: lower_median(list(cells[cell].quantiles[headline].values())) for cell in measured}
     slower = [
@@ -211,7 +212,7 @@ def _ranking(
             probability_first=first[cell],
             estimates={name: _estimate(plan, cells[cell], name) for name in plan.protocol.quantiles},
         )
-        for cell in sorted(measured, key=lambda cell: (ranks[cell], typical[cell]))
+        for cell in sorted(measured, key=typical.__getitem__)
     ]
     return tuple(ranked)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import shutil
 
+from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from feedbench.analyze.findings import Estimate, Findings, QuestionFinding, Ranked
 
+WIDTH = 96
 _COLOURS = {"note": "dim", "caution": "yellow", "warning": "bold red"}
 
 
@@ -27,8 +30,8 @@ def render_ranking(findings: Findings) -> RenderableType:
 
 
 def ranking_text(findings: Findings) -> str:
-    """The same as plain text, as wide as the screen."""
-    console = Console(file=io.StringIO(), no_color=True)
+    """The same as plain text, as wide as the screen but wide enough for its tables."""
+    console = Console(file=io.StringIO(), no_color=True, width=max(WIDTH, shutil.get_terminal_size().columns))
     with console.capture() as captured:
         console.print(render_ranking(findings))
     return captured.get()
@@ -40,10 +43,11 @@ def _answer(question: QuestionFinding) -> RenderableType:
         used += f", {len(dropped)} dropped"
     if question.withheld:
         return Text(f"No ranking ({used}): {question.withheld}.", style="yellow")
-    table = Table(caption=f"{used}; targets of one tier were not told apart", caption_justify="left")
+    caption = f"{used}; targets of one tier were not told apart"
+    table = Table(caption=caption, caption_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
     table.add_column("rank", justify="right")
     table.add_column("tier", justify="right")
-    table.add_column("target" if question.compare == "target" else question.compare)
+    table.add_column("target" if question.compare == "target" else question.compare, no_wrap=True)
     for name in question.quantiles:
         table.add_column(f"{name} µs", justify="right")
         table.add_column("95 %", justify="right", style="dim")
