@@ -112,6 +112,10 @@ def _failed(name: str) -> Change:
     return lambda question: question[name].update(passed=False)
 
 
+def _due(least_ns: int, most_ns: int | None) -> Change:
+    return lambda question: question["control"].update(expected_ns=[least_ns, most_ns])
+
+
 def _gates_pass(question: dict[str, Any]) -> None:
     question["blocks_dropped"] = []
     for gate in question["gates"]:
@@ -125,6 +129,9 @@ def _gates_pass(question: dict[str, Any]) -> None:
         (_failed("sentinel"), 0, "failed", "bad", "came out different"),
         (lambda question: question.update(sentinel=None), 0, "none", "bad", "No second copy ran"),
         (lambda _: None, 1, "found", "good", "delayed by 5 µs was found 5.10 [4.90, 5.30] µs slower"),
+        (_due(5_000, 160_000), 1, "found", "good", "slower, where 5.00 µs to 160 µs were due."),
+        (_due(5_000, None), 1, "found", "good", "slower, where at least 5.00 µs were due."),
+        (_due(5_000, 5_000), 1, "found", "good", "5.30] µs slower."),
         (_failed("control"), 1, "not found", "bad", "does not count as finding it"),
         (lambda question: question.update(control=None), 1, "none", "bad", "No delayed copy ran"),
         (lambda _: None, 2, "1 failed", "caution", "“CPU not stolen” failed in 1 block;"),

@@ -91,7 +91,7 @@ class Control:
     passed: bool
     pair: tuple[str, ...]
     delay_ns: int
-    expected_ns: Pair | None = None
+    expected_ns: tuple[float, float | None] | None = None
     found_ns: float | None = None
     interval_ns: Pair | None = None
 

@@ -234,8 +234,10 @@ def _due(control: Control) -> str:
     """What the delay must add, where that isn't just the delay: several connections wait in turn."""
     if control.expected_ns is None or control.expected_ns[0] == control.expected_ns[1]:
         return ""
-    low, high = control.expected_ns
-    return f", where {duration(low)} to {duration(high)} were due"
+    least, most = control.expected_ns
+    if most is None:
+        return f", where at least {duration(least)} were due"
+    return f", where {duration(least)} to {duration(most)} were due"
 
 
 def _gates(question: Question) -> Badge:
