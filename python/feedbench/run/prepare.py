@@ -47,7 +47,10 @@ def new_run(
     plan = make_plan(
         _with(read_scenario(scenario_file, registry=registry, root=project.root), options), registry
     )
+    told = {receipt.target for receipt in receipts if receipt.state == "missing"}  # by the build, a line each
     for skipped in plan.skipped:
+        if skipped.cell is None and skipped.target in told:
+            continue
         say(f"{skipped.cell or skipped.target}: left out, {skipped.reason}")
     if not plan.cells:
         raise FeedbenchError(
