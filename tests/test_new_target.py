@@ -1,4 +1,4 @@
-"""A new target: the neighbour with the least to read, copied, renamed, and pointed at where it still speaks."""
+"""A new target: the neighbour with the least to read is copied, renamed, and its other mentions told."""
 
 from __future__ import annotations
 
