@@ -476,6 +476,7 @@ def _environment(index: int, turn: Round, plan: Plan, synthetic: Synthetic) -> d
         "steal_share": 0.001,
         "psi_cpu_some_share": 0.2,
         "load_average_1m": 1.5,
+        "other_work_share": 0.3,
         "engine_run_delay_ns": 100_000,
         "target_run_delay_share": shares,
         "wall_ns": (synthetic.warmup_ns + synthetic.measure_ns) * len(turn.cells),
@@ -525,8 +526,11 @@ def _receipt(model: Model) -> dict[str, Any]:
 def _host() -> dict[str, Any]:
     return {
         "schema": 1,
-        "cpu": {"model": "Model CPU", "count": 2, "governor": None},
+        "hostname": "laboratory",
+        "cpu_model": "Model CPU",
+        "cpu_count": 2,
         "kernel": "6.1.0",
+        "governor": None,
         "memory_bytes": 8_000_000_000,
         "congestion_control": "cubic",
         "advice": [],
