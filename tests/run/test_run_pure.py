@@ -26,6 +26,7 @@ from feedbench.run.budget import allows_another, time_left_ns
 from feedbench.run.ceiling import Shape, shape, shapes
 from feedbench.run.client_round import shuffled
 from feedbench.run.environment import environment_document
+from feedbench.run.fleet import Fleet
 from feedbench.run.progress import Progress
 from feedbench.run.record import RunRecord, read_record
 from feedbench.run.request import connected_after_ns, deadline_ns, engine_request, round_seed
@@ -157,12 +158,14 @@ def test_every_round_of_a_block_has_a_seed_of_its_own(tmp_path: Path) -> None:
 
 
 def test_memory_is_read_within_the_warm_up_or_not_at_all(tmp_path: Path) -> None:
-    plan = make_laboratory(tmp_path).plan
-    at_ns = connected_after_ns(plan, 4)
+    protocol = make_laboratory(tmp_path).plan.protocol
+    at_ns = connected_after_ns(protocol, 4)
     assert at_ns is not None
-    assert at_ns < 4 * plan.protocol.warmup_ns
-    cold = dataclasses.replace(plan, protocol=dataclasses.replace(plan.protocol, warmup_ns=0))
-    assert connected_after_ns(cold, 4) is None
+    assert protocol.warmup_ns < at_ns < 4 * protocol.warmup_ns
+    unsliced_ns = connected_after_ns(dataclasses.replace(protocol, slice_ns=None), 4)
+    assert unsliced_ns is not None
+    assert unsliced_ns < protocol.warmup_ns
+    assert connected_after_ns(dataclasses.replace(protocol, warmup_ns=0), 4) is None
 
 
 def test_the_deadline_leaves_room_for_the_planned_time(tmp_path: Path) -> None:
@@ -183,6 +186,7 @@ def test_resources_are_differences_and_memory_is_per_connection() -> None:
         after=reading(
             at_ns=30, cpu_ns=400, run_delay_ns=9, rss_peak_bytes=9_000, voluntary_switches=7, threads=2
         ),
+        rss_idle_bytes=1_000,
         rss_connected_bytes=4_200,
         connections=32,
     )
@@ -193,14 +197,29 @@ def test_resources_are_differences_and_memory_is_per_connection() -> None:
 
 
 def test_what_can_not_be_told_apart_is_null() -> None:
-    shared = Usage(reading(), reading(cpu_ns=9), rss_connected_bytes=4, connections=2, shared=True).document()
+    shared = Usage(reading(), reading(cpu_ns=9), 0, 4, connections=2, shared=True).document()
     assert (shared["cpu_ns"], shared["memory_per_connection_bytes"], shared["voluntary_switches"]) == (
         None,
         None,
         None,
     )
-    single = Usage(reading(), reading(cpu_ns=9), rss_connected_bytes=4, connections=1).document()
+    single = Usage(reading(), reading(cpu_ns=9), 0, 4, connections=1).document()
     assert (single["cpu_ns"], single["memory_per_connection_bytes"]) == (9, None)
+    later = Usage(reading(), reading(cpu_ns=9), 0, 4, connections=2, outgrown=True).document()
+    assert (later["cpu_ns"], later["memory_per_connection_bytes"]) == (9, None)
+
+
+def test_a_process_outgrows_what_it_held_before(tmp_path: Path) -> None:
+    lab = make_laboratory(tmp_path)
+    fleet = Fleet(lab.plan, lab.registry, lab.project, lab.directory, block=0, cpus=())
+    assert [fleet.outgrew("a", connections) for connections in (4, 4, 2, 8, 8)] == [
+        False,
+        True,
+        True,
+        False,
+        True,
+    ]
+    assert not fleet.outgrew("b", 1)
 
 
 def pressure(at_ns: int, busy: dict[int, int]) -> Pressure:

@@ -172,3 +172,16 @@ def test_a_full_disk_ends_the_run_in_one_line_and_keeps_the_blocks_before(
     kept = read_record(lab.directory)
     assert 0 in kept.blocks_done
     assert {status["verdict"] for status in lab.statuses(0).values()} == {"ok"}
+
+
+def test_interrupting_while_a_target_does_not_start_ends_at_once(laboratory: MakeLaboratory) -> None:
+    lab = laboratory(knobs='start = "hang"')
+    worker = start_worker(lab)
+    wait_for(lambda: any(lab.directory.path.glob("blocks/0/logs/*.log")), "starting")
+    begin = time.monotonic()
+    worker.send_signal(signal.SIGINT)
+    said = finish(worker)
+    assert worker.returncode == 130, said
+    assert time.monotonic() - begin < 15  # not the 30 s that a target is given to start
+    assert {status["verdict"] for status in lab.statuses(0).values()} == {"skipped"}
+    assert read_record(lab.directory).stopped == "interrupted"

@@ -45,6 +45,7 @@ def _measure(
     folder, url = context.folder(block, cell.id), context.url(fleet, cell)
     memory = MemoryWhileConnected({cell.process: server})
     before = read_tree(server.pid)
+    outgrown = fleet.outgrew(cell.process, load.connections)
     call = call_client(
         context.registry.get(cell.target if round_.client == OWN else round_.client),
         load,
@@ -56,7 +57,7 @@ def _measure(
         cpus=context.pinning.engine,
         bystanders=fleet.processes([cell.process]),
         interruption=context.interruption,
-        alarm=memory.alarm(connected_after_ns(plan, 1)),
+        alarm=memory.alarm(connected_after_ns(plan.protocol, 1)),
         tick=context.tick,
     )
     fleet.bury()
@@ -65,8 +66,10 @@ def _measure(
         measured.usages[cell.id] = Usage(
             before=before,
             after=after,
+            rss_idle_bytes=fleet.fresh_rss_bytes[cell.process],
             rss_connected_bytes=memory.rss_bytes.get(cell.process),
             connections=load.connections,
+            outgrown=outgrown,
         )
         measured.targets_cpu_ns += after.cpu_ns - before.cpu_ns
         waited_ns = after.run_delay_ns - before.run_delay_ns

@@ -9,7 +9,7 @@ from typing import Any
 
 from feedbench.errors import RunDirectoryError
 from feedbench.paths import read_json
-from feedbench.plan import Block, Cell, Round
+from feedbench.plan import Block, Cell, Plan, Round
 from feedbench.run.context import Context
 from feedbench.run.engine import call_engine
 from feedbench.run.fleet import Fleet
@@ -28,6 +28,8 @@ def measure_by_engine(
     process_ids = [cell.process for cell in cells]
     memory = MemoryWhileConnected({name: fleet.running[name] for name in process_ids})
     before = read_servers(fleet.running, process_ids)
+    held = {name: _connections(plan, cells, name) for name in process_ids}
+    outgrown = {name: fleet.outgrew(name, connections) for name, connections in held.items()}
     call = call_engine(
         context.engine,
         engine_request(
@@ -45,7 +47,7 @@ def measure_by_engine(
         bystanders=fleet.processes(process_ids),
         interruption=context.interruption,
         deadline_ns=deadline_ns(plan, cells),
-        alarm=memory.alarm(connected_after_ns(plan, len(cells))),
+        alarm=memory.alarm(connected_after_ns(plan.protocol, len(cells))),
         tick=context.tick,
     )
     fleet.bury()
@@ -63,10 +65,17 @@ def measure_by_engine(
             measured.usages[cell.id] = Usage(
                 before=before[cell.process],
                 after=after[cell.process],
+                rss_idle_bytes=fleet.fresh_rss_bytes[cell.process],
                 rss_connected_bytes=memory.rss_bytes.get(cell.process),
                 connections=plan.condition(cell.condition).load.connections,
                 shared=shares[cell.process] > 1,
+                outgrown=outgrown[cell.process],
             )
+
+
+def _connections(plan: Plan, cells: Sequence[Cell], process: str) -> int:
+    """How many connections the round's cells open to one process, all together."""
+    return sum(plan.condition(cell.condition).load.connections for cell in cells if cell.process == process)
 
 
 def _outcome(context: Context, folder: Path, trouble: str | None) -> Outcome:

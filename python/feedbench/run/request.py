@@ -11,11 +11,14 @@ from typing import Any
 from feedbench.load import Load
 from feedbench.paths import SCHEMA
 from feedbench.plan import Block, Cell, Plan, Round
+from feedbench.protocol import Protocol
 
 NS_PER_S = 1_000_000_000
 # What an engine call may take beyond its planned time before it counts as hung: connecting, writing the
 # samples.
 ENGINE_GRACE_NS = 30 * NS_PER_S
+# Connecting takes some milliseconds of it.
+SHORTEST_WARMUP_NS = 50_000_000
 
 
 def round_seed(block: Block, round_: Round) -> int:
@@ -72,13 +75,14 @@ def driven_ns(plan: Plan) -> int:
     return plan.protocol.warmup_ns + plan.protocol.measure_ns
 
 
-def connected_after_ns(plan: Plan, cells: int) -> int | None:
+def connected_after_ns(protocol: Protocol, cells: int) -> int | None:
     """When, after the engine's start, to read memory: late in the warm-up, when all connections stand.
 
+    Sliced, all cells warm up before the first is measured; else only the first one's warm-up is free for all.
     None without warm-up to hide the reading in.
     """
-    warmup_ns = cells * plan.protocol.warmup_ns
-    return warmup_ns * 8 // 10 if warmup_ns >= 50_000_000 else None
+    warmup_ns = protocol.warmup_ns * (cells if protocol.slice_ns is not None else 1)
+    return warmup_ns * 8 // 10 if warmup_ns >= SHORTEST_WARMUP_NS else None
 
 
 def deadline_ns(plan: Plan, cells: Sequence[Cell]) -> int:

@@ -97,13 +97,20 @@ def own_cpu_ns() -> int:
 
 @dataclass(frozen=True)
 class Usage:
-    """What one cell cost its target. None: unknown, because the process served several cells of the round."""
+    """What one cell cost its target.
+
+    `rss_idle_bytes` is of the fresh process, before its first round. `shared`: it served several cells of
+    this round, which can't be told apart. `outgrown`: it held as many connections in an earlier round, whose
+    memory it may still keep.
+    """
 
     before: TreeReading
     after: TreeReading
+    rss_idle_bytes: int
     rss_connected_bytes: int | None
     connections: int
     shared: bool = False
+    outgrown: bool = False
 
     def document(self) -> dict[str, Any]:
         """resources.json."""
@@ -114,7 +121,7 @@ class Usage:
             "cpu_ns": self._own(self.after.cpu_ns - self.before.cpu_ns),
             "run_delay_ns": self._own(self.after.run_delay_ns - self.before.run_delay_ns),
             "wall_ns": self.after.at_ns - self.before.at_ns,
-            "rss_idle_bytes": self.before.rss_bytes,
+            "rss_idle_bytes": self.rss_idle_bytes,
             "rss_connected_bytes": self._own(self.rss_connected_bytes),
             "rss_peak_bytes": self.after.rss_peak_bytes,
             "connections": self.connections,
@@ -129,10 +136,10 @@ class Usage:
         return None if self.shared else amount
 
     def _per_connection_bytes(self) -> int | None:
-        if self.rss_connected_bytes is None or self.connections < 2:
+        if self.rss_connected_bytes is None or self.connections < 2 or self.outgrown:
             return None
         # A collector may have given memory back since the idle reading; less than nothing says only that.
-        return max(0, self.rss_connected_bytes - self.before.rss_bytes) // self.connections
+        return max(0, self.rss_connected_bytes - self.rss_idle_bytes) // self.connections
 
 
 def _read_process(pid: int) -> TreeReading | None:
