@@ -98,20 +98,39 @@ pub fn run(arguments: &CeilingArguments) -> Result<ExitCode> {
         system::pin_thread(cpu).with_context(|| format!("cannot run on CPU {cpu}"))?;
     }
     let floor = FloorChild::start(true, request.server_cpu)?;
-    let most = request.shapes.iter().map(|shape| u64::from(shape.connections.get())).max().unwrap_or(0);
+    let most = request
+        .shapes
+        .iter()
+        .map(|shape| u64::from(shape.connections.get()))
+        .max()
+        .unwrap_or(0);
     system::raise_file_limit(most + 64).context("too many connections for this process")?;
     // Each shape once, whatever was asked for.
     let shapes: BTreeMap<Shape, ()> = request.shapes.iter().map(|&shape| (shape, ())).collect();
-    let results: Result<Vec<_>> =
-        shapes.into_keys().map(|shape| measure(shape, &floor, request.duration_ns)).collect();
-    let ceilings =
-        Ceilings { schema: SCHEMA, cpu: request.cpu, server_cpu: request.server_cpu, results: results? };
+    let results: Result<Vec<_>> = shapes
+        .into_keys()
+        .map(|shape| measure(shape, &floor, request.duration_ns))
+        .collect();
+    let ceilings = Ceilings {
+        schema: SCHEMA,
+        cpu: request.cpu,
+        server_cpu: request.server_cpu,
+        results: results?,
+    };
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&ceilings)?);
     } else {
         println!("connections  in flight  bytes  round trips/s  p50 µs  p99 µs");
-        for Ceiling { shape: Shape { connections, in_flight, bytes }, round_trips_per_s, latency_ns } in
-            &ceilings.results
+        for Ceiling {
+            shape:
+                Shape {
+                    connections,
+                    in_flight,
+                    bytes,
+                },
+            round_trips_per_s,
+            latency_ns,
+        } in &ceilings.results
         {
             let us = |value: Option<u64>| value.unwrap_or(0) as f64 / 1e3;
             let (p50, p99) = (us(latency_ns.p50), us(latency_ns.p99));
@@ -124,17 +143,30 @@ pub fn run(arguments: &CeilingArguments) -> Result<ExitCode> {
 /// Half of the time counts round trips without a clock, the other half takes the time of each.
 fn measure(shape: Shape, floor: &FloorChild, duration_ns: u64) -> Result<Ceiling> {
     let bytes = shape.bytes.get() as usize;
-    let message = RawMessage { question: vec![b'.'; bytes], answer_bytes: bytes };
-    let mut raw =
-        RawLoop::connect(floor.address, None, shape.connections.get(), shape.in_flight.get(), message)
-            .context("cannot connect to the echo server")?;
+    let message = RawMessage {
+        question: vec![b'.'; bytes],
+        answer_bytes: bytes,
+    };
+    let mut raw = RawLoop::connect(
+        floor.address,
+        None,
+        shape.connections.get(),
+        shape.in_flight.get(),
+        message,
+    )
+    .context("cannot connect to the echo server")?;
     let broke = "the echo server broke off";
     raw.run(WARMUP_NS).context(broke)?;
     let (answers, elapsed_ns) = raw.run(duration_ns / 2).context(broke)?;
     let mut latency = ExactHistogram::new();
-    raw.run_stamped(duration_ns / 2, &mut latency).context(broke)?;
+    raw.run_stamped(duration_ns / 2, &mut latency)
+        .context(broke)?;
     let round_trips_per_s = answers as f64 * 1e9 / elapsed_ns.max(1) as f64;
-    Ok(Ceiling { shape, round_trips_per_s, latency_ns: latency.summary() })
+    Ok(Ceiling {
+        shape,
+        round_trips_per_s,
+        latency_ns: latency.summary(),
+    })
 }
 
 impl CeilingArguments {
@@ -143,15 +175,28 @@ impl CeilingArguments {
             let mut shapes = Vec::new();
             for &connections in &self.connections {
                 for &in_flight in &self.in_flight {
-                    shapes.extend(self.size.iter().map(|&bytes| Shape { connections, in_flight, bytes }));
+                    shapes.extend(self.size.iter().map(|&bytes| Shape {
+                        connections,
+                        in_flight,
+                        bytes,
+                    }));
                 }
             }
             let (cpu, server_cpu) = (self.cpu, self.server_cpu);
-            return Ok(CeilingRequest { schema: SCHEMA, duration_ns: self.duration, cpu, server_cpu, shapes });
+            return Ok(CeilingRequest {
+                schema: SCHEMA,
+                duration_ns: self.duration,
+                cpu,
+                server_cpu,
+                shapes,
+            });
         };
         let request: CeilingRequest = Request::read_json(path)?;
         if request.schema != SCHEMA {
-            let text = format!("schema {} is not known here, only {SCHEMA} is", request.schema);
+            let text = format!(
+                "schema {} is not known here, only {SCHEMA} is",
+                request.schema
+            );
             return Err(RequestError::Senseless(text).into());
         }
         Ok(request)

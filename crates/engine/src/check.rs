@@ -113,10 +113,16 @@ impl Check {
         let Some(distance) = distance else {
             return self.take_oldest().map_or(Verdict::Unasked, Verdict::Wrong);
         };
-        let Ok(ahead) = usize::try_from(distance) else { return self.past_answer(distance) };
+        let Ok(ahead) = usize::try_from(distance) else {
+            return self.past_answer(distance);
+        };
         match self.slots.get(ahead).copied() {
             Some(Slot::Waiting(sent)) => {
-                let swapped = self.slots.iter().skip(ahead).any(|slot| matches!(slot, Slot::Answered));
+                let swapped = self
+                    .slots
+                    .iter()
+                    .skip(ahead)
+                    .any(|slot| matches!(slot, Slot::Answered));
                 if ahead == 0 {
                     self.take_oldest();
                 } else {
@@ -163,7 +169,9 @@ impl Check {
 
     /// Removes the oldest waiting message, and the answered ones that follow it.
     fn take_oldest(&mut self) -> Option<Sent> {
-        let Some(Slot::Waiting(sent)) = self.slots.pop_front() else { return None };
+        let Some(Slot::Waiting(sent)) = self.slots.pop_front() else {
+            return None;
+        };
         self.step();
         while let Some(Slot::Answered) = self.slots.front() {
             self.slots.pop_front();

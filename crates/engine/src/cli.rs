@@ -108,17 +108,33 @@ pub struct LoadArguments {
     #[arg(long, group = "kind", help_heading = "Payload")]
     pub json_payload: bool,
     /// Send this file, as text unless --binary is given
-    #[arg(long, value_name = "FILE", conflicts_with = "template", help_heading = "Payload")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "template",
+        help_heading = "Payload"
+    )]
     pub payload_file: Option<PathBuf>,
     /// Send this file with {counter} replaced by the message's number
-    #[arg(long, value_name = "FILE", conflicts_with = "kind", help_heading = "Payload")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "kind",
+        help_heading = "Payload"
+    )]
     pub template: Option<PathBuf>,
     /// Offer permessage-deflate
     #[arg(long, help_heading = "Payload")]
     pub deflate: bool,
 
     /// How bytes reach the loop
-    #[arg(long, value_enum, default_value = "epoll", conflicts_with = "busy_poll", help_heading = "Engine")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "epoll",
+        conflicts_with = "busy_poll",
+        help_heading = "Engine"
+    )]
     pub transport: TransportKind,
     /// Short for --transport busy-poll
     #[arg(long, help_heading = "Engine")]
@@ -162,7 +178,11 @@ impl LoadArguments {
             Some(slice_ns) => Some(slice_ns),
             None => several.then_some(USUAL_SLICE_NS),
         };
-        let targets = self.urls.iter().enumerate().map(|(index, url)| self.target(index, url));
+        let targets = self
+            .urls
+            .iter()
+            .enumerate()
+            .map(|(index, url)| self.target(index, url));
         Ok(Request {
             schema: SCHEMA,
             seed: self.seed,
@@ -171,7 +191,11 @@ impl LoadArguments {
             warmup_ns: self.warmup,
             measure_ns: self.duration,
             cpu: self.cpu,
-            transport: if self.busy_poll { TransportKind::BusyPoll } else { self.transport },
+            transport: if self.busy_poll {
+                TransportKind::BusyPoll
+            } else {
+                self.transport
+            },
             threads: self.threads,
             targets: targets.collect::<Result<_>>()?,
         })
@@ -179,7 +203,11 @@ impl LoadArguments {
 
     fn target(&self, index: usize, url: &str) -> Result<TargetRequest> {
         let directory = self.out.as_ref().map(|out| {
-            if self.urls.len() > 1 { out.join(index.to_string()) } else { out.clone() }
+            if self.urls.len() > 1 {
+                out.join(index.to_string())
+            } else {
+                out.clone()
+            }
         });
         Ok(TargetRequest {
             name: url.to_owned(),
@@ -213,20 +241,30 @@ impl LoadArguments {
 
     fn pacer(&self) -> Result<Pacer> {
         Ok(match (self.rate, self.burst) {
-            (Some(rate_per_s), _) if self.poisson => Pacer::Poisson { rate_per_s, seed: self.seed },
+            (Some(rate_per_s), _) if self.poisson => Pacer::Poisson {
+                rate_per_s,
+                seed: self.seed,
+            },
             (Some(rate_per_s), _) => Pacer::Constant { rate_per_s },
             (None, Some(messages)) => {
                 let interval_ns = NonZeroU64::new(self.interval).context("--interval is 0")?;
-                Pacer::Burst { messages, interval_ns }
+                Pacer::Burst {
+                    messages,
+                    interval_ns,
+                }
             }
-            (None, None) => Pacer::Closed { in_flight: self.in_flight },
+            (None, None) => Pacer::Closed {
+                in_flight: self.in_flight,
+            },
         })
     }
 }
 
 /// Reads `25ms`, `1.5s`, `2m`; a number needs a unit.
 pub fn duration_ns(text: &str) -> Result<u64> {
-    let split = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
+    let split = text
+        .find(|character: char| !character.is_ascii_digit() && character != '.')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let unit_ns: f64 = match unit.trim() {
         "ns" => 1.0,
@@ -238,14 +276,21 @@ pub fn duration_ns(text: &str) -> Result<u64> {
         "" => bail!("{text:?} has no unit: ns, us, ms, s, m or h"),
         other => bail!("{other:?} is no unit of time: use ns, us, ms, s, m or h"),
     };
-    let ns = number.parse::<f64>().with_context(|| format!("{text:?} is no duration"))? * unit_ns;
+    let ns = number
+        .parse::<f64>()
+        .with_context(|| format!("{text:?} is no duration"))?
+        * unit_ns;
     ensure!(ns < 1e18, "{text:?} is longer than this program will live");
     Ok(ns.round() as u64)
 }
 
 /// The same, or `none` as 0.
 fn slice_ns(text: &str) -> Result<u64> {
-    if text == "none" { Ok(0) } else { duration_ns(text) }
+    if text == "none" {
+        Ok(0)
+    } else {
+        duration_ns(text)
+    }
 }
 
 #[cfg(test)]
@@ -260,26 +305,45 @@ mod tests {
 
     #[test]
     fn durations_are_read_with_their_unit() {
-        let good = [("25ms", 25_000_000), ("1.5s", 1_500_000_000), ("2m", 120_000_000_000), ("7us", 7_000)];
-        good.iter().for_each(|&(text, ns)| assert_eq!(duration_ns(text).unwrap(), ns));
-        for (text, words) in [("5", "no unit"), ("5 fortnights", "is no unit"), ("ms", "no duration")] {
+        let good = [
+            ("25ms", 25_000_000),
+            ("1.5s", 1_500_000_000),
+            ("2m", 120_000_000_000),
+            ("7us", 7_000),
+        ];
+        good.iter()
+            .for_each(|&(text, ns)| assert_eq!(duration_ns(text).unwrap(), ns));
+        for (text, words) in [
+            ("5", "no unit"),
+            ("5 fortnights", "is no unit"),
+            ("ms", "no duration"),
+        ] {
             let error = format!("{:#}", duration_ns(text).unwrap_err());
             assert!(error.contains(words), "{text}: {error}");
         }
     }
 
     fn request(line: &str) -> Request {
-        let Command::Load(load) = Cli::try_parse_from(line.split(' ')).unwrap().command else { panic!() };
+        let Command::Load(load) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
+            panic!()
+        };
         load.to_request().unwrap()
     }
 
     #[test]
     fn arguments_become_the_request_that_they_name() {
-        let one = request("feedbench-engine load ws://127.0.0.1:1/ --connections 8 --rate 100 --poisson --seed 7");
+        let one = request(
+            "feedbench-engine load ws://127.0.0.1:1/ --connections 8 --rate 100 --poisson --seed 7",
+        );
         assert_eq!(one.slice_ns, None);
         assert_eq!(one.targets[0].connections.get(), 8);
-        assert!(matches!(one.targets[0].pacer, Pacer::Poisson { seed: 7, .. }));
-        let two = request("feedbench-engine load ws://127.0.0.1:1/ ws://127.0.0.1:2/ --binary --in-flight 4");
+        assert!(matches!(
+            one.targets[0].pacer,
+            Pacer::Poisson { seed: 7, .. }
+        ));
+        let two = request(
+            "feedbench-engine load ws://127.0.0.1:1/ ws://127.0.0.1:2/ --binary --in-flight 4",
+        );
         assert_eq!((two.slice_ns, two.drop_first), (Some(USUAL_SLICE_NS), 0.1));
         assert_eq!(two.targets[1].payload.kind, PayloadKind::Binary);
     }

@@ -13,7 +13,10 @@ pub struct MonotonicClock;
 impl Clock for MonotonicClock {
     #[inline]
     fn now_ns(&self) -> u64 {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         // SAFETY: `time` is a valid place for one timespec. The call cannot fail for this clock.
         unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use feedbench_wire::deflate::{Compressor, DeflateError, Decompressor};
+use feedbench_wire::deflate::{Compressor, Decompressor, DeflateError};
 use feedbench_wire::frame::{self, FrameError, Header, Opcode};
 use feedbench_wire::mask::{self, MaskKey};
 
@@ -100,7 +100,12 @@ impl Stencil {
         let mut frame = Vec::with_capacity(payload.bytes.len() + frame::MAXIMUM_HEADER_BYTES);
         let header = Header::message(payload.opcode, payload.bytes.len() as u64, Some(key));
         frame::append(&mut frame, header, &payload.bytes);
-        Self { payload, key, frame, header_bytes: header.encoded_bytes() }
+        Self {
+            payload,
+            key,
+            frame,
+            header_bytes: header.encoded_bytes(),
+        }
     }
 
     /// The frame with this number, which is then counted on.
@@ -152,7 +157,13 @@ impl Connection {
             packed: Vec::new(),
         });
         let layered = opened.tls.is_some() || deflate.is_some();
-        let layers = layered.then(|| Box::new(Layers { tls: opened.tls, deflate, ..Layers::default() }));
+        let layers = layered.then(|| {
+            Box::new(Layers {
+                tls: opened.tls,
+                deflate,
+                ..Layers::default()
+            })
+        });
         let connection = Self {
             token,
             socket: opened.socket,
@@ -243,13 +254,20 @@ impl Connection {
         };
         // Due times are looked at before the clock is read, so this only guards against a clock that steps back.
         let sent_ns = now_ns.max(intended_ns);
-        self.check.sent(Sent { intended_ns, sent_ns });
+        self.check.sent(Sent {
+            intended_ns,
+            sent_ns,
+        });
         recorder.sent(intended_ns);
     }
 
     /// Hands one frame to the socket without copying it first.
     #[inline]
-    fn send_frame(&mut self, stencil: &mut Stencil, transport: &mut impl Transport) -> Result<(), ConnectionError> {
+    fn send_frame(
+        &mut self,
+        stencil: &mut Stencil,
+        transport: &mut impl Transport,
+    ) -> Result<(), ConnectionError> {
         let frame = stencil.next_frame(&mut self.next);
         let taken = match transport.send(self.token, self.socket.as_raw_fd(), frame) {
             Ok(taken) => taken,
@@ -264,7 +282,8 @@ impl Connection {
 
     /// Adds the next message's frame to `out`.
     fn append_frame(&mut self, stencil: &mut Stencil) -> Result<(), ConnectionError> {
-        let (header_bytes, key, opcode) = (stencil.header_bytes, stencil.key, stencil.payload.opcode);
+        let (header_bytes, key, opcode) =
+            (stencil.header_bytes, stencil.key, stencil.payload.opcode);
         let frame = stencil.next_frame(&mut self.next);
         let Some(layers) = &mut self.layers else {
             self.out.extend_from_slice(frame);
@@ -277,18 +296,31 @@ impl Connection {
         deflate.plain.extend_from_slice(&frame[header_bytes..]);
         mask::apply(key, &mut deflate.plain, 0);
         deflate.packed.clear();
-        deflate.compressor.compress(&deflate.plain, &mut deflate.packed)?;
+        deflate
+            .compressor
+            .compress(&deflate.plain, &mut deflate.packed)?;
         let header = Header::message(opcode, deflate.packed.len() as u64, Some(key));
         let mut frame = std::mem::take(&mut deflate.plain);
         frame.clear();
-        frame::append(&mut frame, Header { compressed: true, ..header }, &deflate.packed);
+        frame::append(
+            &mut frame,
+            Header {
+                compressed: true,
+                ..header
+            },
+            &deflate.packed,
+        );
         layers.send_plain(&frame, &mut self.out)
     }
 
     /// Sends what waits in `out`; true when nothing waits any more.
     fn push_out(&mut self, transport: &mut impl Transport) -> Result<bool, ConnectionError> {
         while self.out_start < self.out.len() {
-            match transport.send(self.token, self.socket.as_raw_fd(), &self.out[self.out_start..]) {
+            match transport.send(
+                self.token,
+                self.socket.as_raw_fd(),
+                &self.out[self.out_start..],
+            ) {
                 Ok(taken) => self.out_start += taken,
                 Err(error) if is_temporary(&error) => return Ok(false),
                 Err(error) => return Err(error.into()),
@@ -311,7 +343,12 @@ impl Connection {
         received_ns: u64,
         recorder: &mut Recorder,
     ) -> Result<usize, ConnectionError> {
-        let Some(Layers { tls: Some(tls), plain, .. }) = self.layers.as_deref_mut() else {
+        let Some(Layers {
+            tls: Some(tls),
+            plain,
+            ..
+        }) = self.layers.as_deref_mut()
+        else {
             return self.take_plain(sent, bytes, received_ns, recorder);
         };
         let mut plain = std::mem::take(plain);
@@ -359,17 +396,25 @@ impl Connection {
         let (mut used, mut answered) = (0, 0);
         while let Some((header, header_bytes)) = Header::parse(&bytes[used..])? {
             if header.mask.is_some() {
-                return Err(ConnectionError::Protocol("a server's frames must not be masked"));
+                return Err(ConnectionError::Protocol(
+                    "a server's frames must not be masked",
+                ));
             }
             if header.payload_bytes > MESSAGE_LIMIT_BYTES as u64 {
                 return Err(ConnectionError::Protocol("a frame of more than 256 MiB"));
             }
             let start = used + header_bytes;
-            let Some(payload) = bytes.get(start..start + header.payload_bytes as usize) else { break };
+            let Some(payload) = bytes.get(start..start + header.payload_bytes as usize) else {
+                break;
+            };
             used = start + payload.len();
             let plain_message = header.fin && !header.compressed && !self.in_fragments();
             answered += if plain_message && matches!(header.opcode, Opcode::Text | Opcode::Binary) {
-                recorder.judge(self.check.answer(sent, header.opcode, payload), received_ns, self.token)
+                recorder.judge(
+                    self.check.answer(sent, header.opcode, payload),
+                    received_ns,
+                    self.token,
+                )
             } else {
                 self.take_odd_frame(sent, header, payload, received_ns, recorder)?
             };
@@ -378,7 +423,9 @@ impl Connection {
     }
 
     fn in_fragments(&self) -> bool {
-        self.layers.as_ref().is_some_and(|layers| layers.fragments.is_some())
+        self.layers
+            .as_ref()
+            .is_some_and(|layers| layers.fragments.is_some())
     }
 
     /// Control frames, fragments and compressed messages.
@@ -399,7 +446,9 @@ impl Connection {
         }
         let layers = self.layers.get_or_insert_default();
         match (header.opcode, &mut layers.fragments) {
-            (Opcode::Continuation, None) => return Err(ConnectionError::Protocol("a continuation of nothing")),
+            (Opcode::Continuation, None) => {
+                return Err(ConnectionError::Protocol("a continuation of nothing"))
+            }
             (Opcode::Continuation, Some(fragments)) => {
                 if fragments.bytes.len() + payload.len() > MESSAGE_LIMIT_BYTES {
                     return Err(ConnectionError::Protocol("a message of more than 256 MiB"));
@@ -408,15 +457,24 @@ impl Connection {
             }
             (_, Some(_)) => return Err(ConnectionError::Protocol("a new message inside another")),
             (opcode, none) => {
-                *none = Some(Fragments { opcode, compressed: header.compressed, bytes: payload.to_vec() });
+                *none = Some(Fragments {
+                    opcode,
+                    compressed: header.compressed,
+                    bytes: payload.to_vec(),
+                });
             }
         }
-        let Some(message) = layers.fragments.take_if(|_| header.fin) else { return Ok(0) };
+        let Some(message) = layers.fragments.take_if(|_| header.fin) else {
+            return Ok(0);
+        };
         let verdict = if message.compressed {
-            let not_agreed = ConnectionError::Protocol("a compressed message without permessage-deflate");
+            let not_agreed =
+                ConnectionError::Protocol("a compressed message without permessage-deflate");
             let deflate = layers.deflate.as_mut().ok_or(not_agreed)?;
             deflate.plain.clear();
-            deflate.decompressor.decompress(&message.bytes, true, &mut deflate.plain)?;
+            deflate
+                .decompressor
+                .decompress(&message.bytes, true, &mut deflate.plain)?;
             self.check.answer(sent, message.opcode, &deflate.plain)
         } else {
             self.check.answer(sent, message.opcode, &message.bytes)
@@ -444,7 +502,10 @@ impl Connection {
 
     /// Says goodbye (1000, normal closure), if the socket takes it at once.
     pub fn close(&mut self, transport: &mut impl Transport) {
-        if self.queue_control(Opcode::Close, &1000_u16.to_be_bytes()).is_ok() {
+        if self
+            .queue_control(Opcode::Close, &1000_u16.to_be_bytes())
+            .is_ok()
+        {
             // The run is over: a peer that does not listen any more misses nothing.
             let _ = self.push_out(transport);
         }
@@ -467,15 +528,22 @@ impl Layers {
 }
 
 fn is_temporary(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
 }
 
 /// Status and reason of a close frame as people read them.
 fn close_reason(payload: &[u8]) -> String {
     match payload.split_first_chunk::<2>() {
         None => "without a status".to_owned(),
-        Some((code, reason)) => {
-            format!("status {} {}", u16::from_be_bytes(*code), String::from_utf8_lossy(reason)).trim_end().to_owned()
-        }
+        Some((code, reason)) => format!(
+            "status {} {}",
+            u16::from_be_bytes(*code),
+            String::from_utf8_lossy(reason)
+        )
+        .trim_end()
+        .to_owned(),
     }
 }

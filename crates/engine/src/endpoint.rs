@@ -61,28 +61,61 @@ pub struct TlsEndpoint {
 impl Endpoint {
     /// Reads a `ws://` or `wss://` URL and resolves its host. Without a CA file, `wss` trusts the Mozilla roots.
     pub fn new(url: &str, ca_file: Option<&Path>) -> Result<Self, EndpointError> {
-        let problem = |problem: &str| EndpointError::Url { url: url.to_owned(), problem: problem.to_owned() };
-        let uri: http::Uri = url.parse().map_err(|error: http::uri::InvalidUri| problem(&error.to_string()))?;
+        let problem = |problem: &str| EndpointError::Url {
+            url: url.to_owned(),
+            problem: problem.to_owned(),
+        };
+        let uri: http::Uri = url
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| problem(&error.to_string()))?;
         let secure = match uri.scheme_str() {
             Some("ws") => false,
             Some("wss") => true,
-            Some(other) => return Err(problem(&format!("the scheme {other} is neither ws nor wss"))),
+            Some(other) => {
+                return Err(problem(&format!(
+                    "the scheme {other} is neither ws nor wss"
+                )))
+            }
             None => return Err(problem("it does not begin with ws:// or wss://")),
         };
         let authority = uri.authority().ok_or_else(|| problem("it names no host"))?;
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-        let port = match authority.port() {
-            Some(_) => authority.port_u16().filter(|&port| port > 0).ok_or_else(|| problem("its port is out of range"))?,
-            None if secure => 443,
-            None => 80,
+        let host = authority
+            .host()
+            .trim_start_matches('[')
+            .trim_end_matches(']');
+        // `Authority::port` takes a port beyond 65535 for none at all.
+        let port = match authority.as_str().strip_prefix(authority.host()) {
+            Some("") if secure => 443,
+            Some("") => 80,
+            Some(port) => match port.trim_start_matches(':').parse() {
+                Ok(port @ 1..) => port,
+                _ => return Err(problem("its port is not a number from 1 to 65535")),
+            },
+            None => return Err(problem("user names have no meaning here")),
         };
         let address = (host, port)
             .to_socket_addrs()
-            .and_then(|mut found| found.next().ok_or_else(|| std::io::Error::other("the name has no address")))
-            .map_err(|error| EndpointError::Unresolved { url: url.to_owned(), error })?;
-        let tls = if secure { Some(TlsEndpoint::new(host, ca_file, &problem)?) } else { None };
+            .and_then(|mut found| {
+                found
+                    .next()
+                    .ok_or_else(|| std::io::Error::other("the name has no address"))
+            })
+            .map_err(|error| EndpointError::Unresolved {
+                url: url.to_owned(),
+                error,
+            })?;
+        let tls = if secure {
+            Some(TlsEndpoint::new(host, ca_file, &problem)?)
+        } else {
+            None
+        };
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        Ok(Self { address, host: authority.as_str().to_owned(), path: path.to_owned(), tls })
+        Ok(Self {
+            address,
+            host: authority.as_str().to_owned(),
+            path: path.to_owned(),
+            tls,
+        })
     }
 }
 
@@ -92,7 +125,8 @@ impl TlsEndpoint {
         ca_file: Option<&Path>,
         problem: &dyn Fn(&str) -> EndpointError,
     ) -> Result<Self, EndpointError> {
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| problem(&error.to_string()))?;
+        let name =
+            ServerName::try_from(host.to_owned()).map_err(|error| problem(&error.to_string()))?;
         let mut roots = rustls::RootCertStore::empty();
         match ca_file {
             Some(path) => trust_file(&mut roots, path)?,
@@ -104,16 +138,25 @@ impl TlsEndpoint {
             .map_err(|error| problem(&error.to_string()))?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Self { config: Arc::new(config), name })
+        Ok(Self {
+            config: Arc::new(config),
+            name,
+        })
     }
 }
 
 fn trust_file(roots: &mut rustls::RootCertStore, path: &Path) -> Result<(), EndpointError> {
-    let fail = |problem: String| EndpointError::Authority { path: path.to_owned(), problem };
-    let certificates = CertificateDer::pem_file_iter(path).map_err(|error| fail(error.to_string()))?;
+    let fail = |problem: String| EndpointError::Authority {
+        path: path.to_owned(),
+        problem,
+    };
+    let certificates =
+        CertificateDer::pem_file_iter(path).map_err(|error| fail(error.to_string()))?;
     for certificate in certificates {
         let certificate = certificate.map_err(|error| fail(error.to_string()))?;
-        roots.add(certificate).map_err(|error| fail(error.to_string()))?;
+        roots
+            .add(certificate)
+            .map_err(|error| fail(error.to_string()))?;
     }
     if roots.is_empty() {
         return Err(fail("it holds no certificate (PEM is expected)".to_owned()));
@@ -128,15 +171,34 @@ mod tests {
     #[test]
     fn reads_what_people_type() {
         let table = [
-            ("ws://127.0.0.1:9001/echo", "127.0.0.1:9001", "127.0.0.1:9001", "/echo"),
+            (
+                "ws://127.0.0.1:9001/echo",
+                "127.0.0.1:9001",
+                "127.0.0.1:9001",
+                "/echo",
+            ),
             ("ws://127.0.0.1", "127.0.0.1:80", "127.0.0.1", "/"),
-            ("ws://[::1]:8080/a?b=c", "[::1]:8080", "[::1]:8080", "/a?b=c"),
-            ("wss://127.0.0.1/feed", "127.0.0.1:443", "127.0.0.1", "/feed"),
+            (
+                "ws://[::1]:8080/a?b=c",
+                "[::1]:8080",
+                "[::1]:8080",
+                "/a?b=c",
+            ),
+            (
+                "wss://127.0.0.1/feed",
+                "127.0.0.1:443",
+                "127.0.0.1",
+                "/feed",
+            ),
         ];
         for (url, address, host, path) in table {
             let endpoint = Endpoint::new(url, None).unwrap();
             assert_eq!(endpoint.address.to_string(), address, "{url}");
-            assert_eq!((endpoint.host.as_str(), endpoint.path.as_str()), (host, path), "{url}");
+            assert_eq!(
+                (endpoint.host.as_str(), endpoint.path.as_str()),
+                (host, path),
+                "{url}"
+            );
             assert_eq!(endpoint.tls.is_some(), url.starts_with("wss"), "{url}");
         }
     }
@@ -147,8 +209,9 @@ mod tests {
             ("http://127.0.0.1/", "neither ws nor wss"),
             ("127.0.0.1:9001", "does not begin with ws://"),
             ("ws://", "not a usable URL"),
-            ("ws://127.0.0.1:99999/", "not a usable URL"),
-            ("ws://127.0.0.1:0/", "out of range"),
+            ("ws://127.0.0.1:99999/", "from 1 to 65535"),
+            ("ws://127.0.0.1:0/", "from 1 to 65535"),
+            ("ws://me@127.0.0.1:80/", "user names"),
             ("ws://no-such-host.invalid/", "cannot find the host"),
         ];
         for (url, words) in table {

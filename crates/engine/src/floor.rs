@@ -87,12 +87,19 @@ impl Pauses {
         });
         let every_ns = arguments.every.unwrap_or(0);
         let next_ns = arguments.stall.map(|_| MonotonicClock.now_ns() + every_ns);
-        Ok(Self { length_ns: arguments.stall.unwrap_or(0), every_ns, next_ns, log: log.transpose()? })
+        Ok(Self {
+            length_ns: arguments.stall.unwrap_or(0),
+            every_ns,
+            next_ns,
+            log: log.transpose()?,
+        })
     }
 
     fn pause_if_due(&mut self) -> io::Result<()> {
         let begin_ns = MonotonicClock.now_ns();
-        let Some(next_ns) = self.next_ns.filter(|&next_ns| next_ns <= begin_ns) else { return Ok(()) };
+        let Some(next_ns) = self.next_ns.filter(|&next_ns| next_ns <= begin_ns) else {
+            return Ok(());
+        };
         std::thread::sleep(std::time::Duration::from_nanos(self.length_ns));
         self.next_ns = Some(next_ns + self.every_ns);
         match &mut self.log {
@@ -125,7 +132,14 @@ impl Floor {
         let mut epoll = Epoll::new()?;
         epoll.add(LISTENER, listener.as_raw_fd())?;
         let buffer = vec![0; 256 << 10].into_boxed_slice();
-        Ok(Self { epoll, clients: Vec::new(), free: Vec::new(), ready: Vec::new(), buffer, raw })
+        Ok(Self {
+            epoll,
+            clients: Vec::new(),
+            free: Vec::new(),
+            ready: Vec::new(),
+            buffer,
+            raw,
+        })
     }
 
     /// Waits for events until `alarm_ns` and serves them.
@@ -154,7 +168,12 @@ impl Floor {
             // SAFETY: no address is asked for; the descriptor that comes back is ours alone.
             let descriptor = unsafe {
                 let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-                libc::accept4(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags)
+                libc::accept4(
+                    listener.as_raw_fd(),
+                    std::ptr::null_mut(),
+                    std::ptr::null_mut(),
+                    flags,
+                )
             };
             if descriptor < 0 {
                 return Ok(());
@@ -168,13 +187,19 @@ impl Floor {
                 self.clients.len() as u32 - 1
             });
             self.epoll.add(token, descriptor)?;
-            self.clients[token as usize] =
-                Some(Client { socket, upgraded: self.raw, pending: Vec::new(), out: Vec::new() });
+            self.clients[token as usize] = Some(Client {
+                socket,
+                upgraded: self.raw,
+                pending: Vec::new(),
+                out: Vec::new(),
+            });
         }
     }
 
     fn echo(&mut self, token: u32) -> io::Result<()> {
-        let Some(client) = self.clients[token as usize].as_mut() else { return Ok(()) };
+        let Some(client) = self.clients[token as usize].as_mut() else {
+            return Ok(());
+        };
         client.push_out()?;
         loop {
             let count = match receive_now(client.socket.as_raw_fd(), &mut self.buffer) {
@@ -247,7 +272,9 @@ impl Client {
 /// each answer is shorter than its question. Returns how many bytes were used and where the answer stands.
 fn echo_frames(bytes: &mut [u8]) -> io::Result<(usize, std::ops::Range<usize>)> {
     let (mut used, mut written) = (0, 0);
-    while let Some((header, header_bytes)) = Header::parse(&bytes[used..]).map_err(io::Error::other)? {
+    while let Some((header, header_bytes)) =
+        Header::parse(&bytes[used..]).map_err(io::Error::other)?
+    {
         let length = header.payload_bytes as usize;
         let start = used + header_bytes;
         if bytes.len() < start + length {
@@ -256,8 +283,16 @@ fn echo_frames(bytes: &mut [u8]) -> io::Result<(usize, std::ops::Range<usize>)> 
         if header.opcode == Opcode::Close {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
-        let opcode = if header.opcode == Opcode::Ping { Opcode::Pong } else { header.opcode };
-        let answer = Header { mask: None, opcode, ..header };
+        let opcode = if header.opcode == Opcode::Ping {
+            Opcode::Pong
+        } else {
+            header.opcode
+        };
+        let answer = Header {
+            mask: None,
+            opcode,
+            ..header
+        };
         let mut encoded = [0; frame::MAXIMUM_HEADER_BYTES];
         let answer_bytes = answer.encode(&mut encoded);
         bytes[written..written + answer_bytes].copy_from_slice(&encoded[..answer_bytes]);

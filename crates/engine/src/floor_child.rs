@@ -17,9 +17,13 @@ pub struct FloorChild {
 impl FloorChild {
     /// Starts this program again as `floor`, bound to `cpu`, and waits until it listens.
     pub fn start(raw: bool, cpu: Option<usize>) -> Result<Self> {
-        let program = std::env::current_exe().context("cannot find this program to start it as a server")?;
+        let program =
+            std::env::current_exe().context("cannot find this program to start it as a server")?;
         let mut command = Command::new(program);
-        command.arg("floor").stdin(Stdio::null()).stdout(Stdio::piped());
+        command
+            .arg("floor")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
         if raw {
             command.arg("--raw");
         }
@@ -27,7 +31,10 @@ impl FloorChild {
             command.args(["--cpu", &cpu.to_string()]);
         }
         let mut child = command.spawn().context("cannot start the echo server")?;
-        let stdout = child.stdout.take().context("the echo server has no standard output")?;
+        let stdout = child
+            .stdout
+            .take()
+            .context("the echo server has no standard output")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
         let Ok(address) = line.trim().parse() else {

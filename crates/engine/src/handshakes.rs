@@ -50,7 +50,9 @@ pub fn run(
                 opener.start(token, now_ns)?;
             }
         }
-        opener.poll(clock, Wait::Sleep, &mut outcomes).map_err(OpenError::Socket)?;
+        opener
+            .poll(clock, Wait::Sleep, &mut outcomes)
+            .map_err(OpenError::Socket)?;
         now_ns = clock.now_ns();
         for (token, outcome) in outcomes.drain(..) {
             let opened: Opened = outcome?;
@@ -60,15 +62,28 @@ pub fn run(
             free.push(token);
         }
     }
-    Ok(Handshakes { completed, elapsed_ns: elapsed_ns.unwrap_or(0) })
+    Ok(Handshakes {
+        completed,
+        elapsed_ns: elapsed_ns.unwrap_or(0),
+    })
 }
 
 /// Makes `close` send a reset.
 pub fn reset_on_close(socket: i32) -> io::Result<()> {
-    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    let linger = libc::linger {
+        l_onoff: 1,
+        l_linger: 0,
+    };
     let size = size_of_val(&linger) as libc::socklen_t;
     // SAFETY: the pointer and the size describe `linger`.
-    let status =
-        unsafe { libc::setsockopt(socket, libc::SOL_SOCKET, libc::SO_LINGER, (&raw const linger).cast(), size) };
+    let status = unsafe {
+        libc::setsockopt(
+            socket,
+            libc::SOL_SOCKET,
+            libc::SO_LINGER,
+            (&raw const linger).cast(),
+            size,
+        )
+    };
     system::check(status).map(drop)
 }

@@ -70,8 +70,14 @@ pub struct Report {
 pub fn run(arguments: &JitterArguments) -> Result<ExitCode> {
     let stop = system::catch_interrupts();
     let cpu = arguments.cpu;
-    system::pin_thread(cpu).with_context(|| format!("cannot run on CPU {cpu}; see `nproc` and `taskset -p $$`"))?;
-    let watch = Watch::over(arguments.duration_ns, &MonotonicClock, forced_switches, stop);
+    system::pin_thread(cpu)
+        .with_context(|| format!("cannot run on CPU {cpu}; see `nproc` and `taskset -p $$`"))?;
+    let watch = Watch::over(
+        arguments.duration_ns,
+        &MonotonicClock,
+        forced_switches,
+        stop,
+    );
     let report = watch.report(cpu);
     if arguments.json {
         println!("{}", serde_json::to_string(&report)?);
@@ -101,7 +107,12 @@ struct Watch {
 
 impl Watch {
     /// Reads the clock until `duration_ns` have passed or `stop` is set. Does not allocate after its beginning.
-    fn over(duration_ns: u64, clock: &impl Clock, switches: impl Fn() -> u64, stop: &AtomicBool) -> Self {
+    fn over(
+        duration_ns: u64,
+        clock: &impl Clock,
+        switches: impl Fn() -> u64,
+        stop: &AtomicBool,
+    ) -> Self {
         let mut watch = Self::default();
         let mut bookkeeping_ns = 0;
         let mut switches_before = switches();
@@ -131,7 +142,8 @@ impl Watch {
     }
 
     fn report(&self, cpu: usize) -> Report {
-        let (descheduled, interrupted) = (self.loss(&self.descheduled), self.loss(&self.interrupted));
+        let (descheduled, interrupted) =
+            (self.loss(&self.descheduled), self.loss(&self.interrupted));
         Report {
             schema: 1,
             cpu,
@@ -146,16 +158,30 @@ impl Watch {
 
     fn loss(&self, gaps: &ExactHistogram) -> Loss {
         let lost_ns = u64::try_from(gaps.sum()).unwrap_or(u64::MAX);
-        Loss { lost_share: lost_ns as f64 / self.watched_ns.max(1) as f64, lost_ns, gap_ns: gaps.summary() }
+        Loss {
+            lost_share: lost_ns as f64 / self.watched_ns.max(1) as f64,
+            lost_ns,
+            gap_ns: gaps.summary(),
+        }
     }
 }
 
 impl std::fmt::Display for Report {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let microseconds = |value: Option<u64>| value.map_or("–".to_owned(), |ns| format!("{:.1} µs", ns as f64 / 1e3));
+        let microseconds = |value: Option<u64>| {
+            value.map_or("–".to_owned(), |ns| format!("{:.1} µs", ns as f64 / 1e3))
+        };
         let watched_s = self.watched_ns as f64 / 1e9;
-        writeln!(formatter, "CPU {}: {:.3} % of {watched_s:.1} s lost", self.cpu, self.lost_share * 100.0)?;
-        let rows = [("another process ran", &self.descheduled), ("interrupt or hypervisor", &self.interrupted)];
+        writeln!(
+            formatter,
+            "CPU {}: {:.3} % of {watched_s:.1} s lost",
+            self.cpu,
+            self.lost_share * 100.0
+        )?;
+        let rows = [
+            ("another process ran", &self.descheduled),
+            ("interrupt or hypervisor", &self.interrupted),
+        ];
         for (cause, loss) in rows {
             writeln!(
                 formatter,
@@ -167,7 +193,8 @@ impl std::fmt::Display for Report {
                 microseconds(loss.gap_ns.max),
             )?;
         }
-        let nanoseconds = |value: Option<u64>| value.map_or("–".to_owned(), |ns| format!("{ns} ns"));
+        let nanoseconds =
+            |value: Option<u64>| value.map_or("–".to_owned(), |ns| format!("{ns} ns"));
         writeln!(
             formatter,
             "  one reading of the clock: p50 {}, p99 {}, p99.99 {}, max {}",
@@ -194,7 +221,11 @@ mod tests {
     impl Script {
         fn lost_ns(&self) -> u64 {
             let readings = self.readings.get();
-            self.losses.iter().filter(|(at, _)| *at <= readings).map(|(_, lost_ns)| lost_ns).sum()
+            self.losses
+                .iter()
+                .filter(|(at, _)| *at <= readings)
+                .map(|(_, lost_ns)| lost_ns)
+                .sum()
         }
     }
 
@@ -206,7 +237,10 @@ mod tests {
     }
 
     fn watched(losses: &[(u64, u64)], switch_at: u64) -> Report {
-        let clock = Script { readings: Cell::new(0), losses: losses.to_vec() };
+        let clock = Script {
+            readings: Cell::new(0),
+            losses: losses.to_vec(),
+        };
         let switches = || u64::from(clock.readings.get() >= switch_at);
         Watch::over(1_000_000, &clock, switches, &AtomicBool::new(false)).report(3)
     }
@@ -218,7 +252,10 @@ mod tests {
         assert_eq!(report.watched_ns, 1_000_000);
         assert_eq!(report.iteration_ns.count, 50_000);
         assert_eq!(report.iteration_ns.max, Some(20));
-        assert_eq!(report.descheduled.gap_ns.count + report.interrupted.gap_ns.count, 0);
+        assert_eq!(
+            report.descheduled.gap_ns.count + report.interrupted.gap_ns.count,
+            0
+        );
     }
 
     #[test]
@@ -234,7 +271,10 @@ mod tests {
     #[test]
     fn a_switch_is_charged_to_one_gap_only() {
         let report = watched(&[(100, 16_000), (200, 17_000)], 100);
-        assert_eq!((report.descheduled.lost_ns, report.interrupted.lost_ns), (16_020, 17_020));
+        assert_eq!(
+            (report.descheduled.lost_ns, report.interrupted.lost_ns),
+            (16_020, 17_020)
+        );
     }
 
     #[test]
@@ -245,7 +285,10 @@ mod tests {
 
     #[test]
     fn an_interrupt_ends_the_watch_and_keeps_its_report() {
-        let clock = Script { readings: Cell::new(0), losses: vec![] };
+        let clock = Script {
+            readings: Cell::new(0),
+            losses: vec![],
+        };
         let report = Watch::over(1_000_000, &clock, || 0, &AtomicBool::new(true)).report(0);
         assert_eq!(report.watched_ns, 0);
         assert_eq!(report.iteration_ns.count, 0);

@@ -42,7 +42,10 @@ pub fn judge(
         sum.cpu_ns += other.cpu_ns;
         sum.stalls += other.stalls;
         sum.reconnects += other.reconnects;
-        sum.drained = (sum.drained.0 + other.drained.0, sum.drained.1.max(other.drained.1));
+        sum.drained = (
+            sum.drained.0 + other.drained.0,
+            sum.drained.1.max(other.drained.1),
+        );
     }
     if let Some(text) = samples_error {
         sum.recorder.error("samples", &text);
@@ -50,7 +53,10 @@ pub fn judge(
     }
     let (verdict, cause) = verdict(&target.request, &sum);
     let result = assemble(request, target, &mut sum, (verdict, cause), interrupted);
-    Some(Judgement { result, recorder: sum.recorder })
+    Some(Judgement {
+        result,
+        recorder: sum.recorder,
+    })
 }
 
 fn assemble(
@@ -72,7 +78,13 @@ fn assemble(
     let latency_ns = recorder.latency.summary();
     let counts = recorder.counts;
     let seconds = sum.measured_ns as f64 / 1e9;
-    let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    let per_second = |count: u64| {
+        if seconds > 0.0 {
+            count as f64 / seconds
+        } else {
+            0.0
+        }
+    };
     let handshakes = sum.handshakes.count();
     let mut result = LoadResult {
         schema: SCHEMA,
@@ -99,9 +111,17 @@ fn assemble(
         round_trips_per_s: per_second(counts.in_time),
         bytes_per_s: 2.0 * target.payload.bytes.len() as f64 * per_second(counts.in_time),
         handshakes,
-        handshakes_per_s: if sum.opening_ns > 0 { handshakes as f64 * 1e9 / sum.opening_ns as f64 } else { 0.0 },
+        handshakes_per_s: if sum.opening_ns > 0 {
+            handshakes as f64 * 1e9 / sum.opening_ns as f64
+        } else {
+            0.0
+        },
         handshake_ns: sum.handshakes.summary(),
-        latency_from_send_ns: if open_loop { recorder.latency_from_send.summary() } else { latency_ns.clone() },
+        latency_from_send_ns: if open_loop {
+            recorder.latency_from_send.summary()
+        } else {
+            latency_ns.clone()
+        },
         lateness_ns: recorder.lateness.summary(),
         latency_ns,
         warmup: std::mem::take(&mut recorder.warmup).summarize(),
@@ -129,17 +149,36 @@ fn verdict(asked: &TargetRequest, sum: &ShardOutcome) -> (Verdict, Option<String
         (counts.duplicated, "duplicated"),
         (counts.out_of_order, "out of order"),
     ];
-    let faults: Vec<_> = faults.iter().filter(|fault| fault.0 > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    let faults: Vec<_> = faults
+        .iter()
+        .filter(|fault| fault.0 > 0)
+        .map(|(n, word)| format!("{n} {word}"))
+        .collect();
     if !faults.is_empty() {
-        return (Verdict::Failed, Some(format!("of {} messages {}", counts.sent_total, faults.join(", "))));
+        return (
+            Verdict::Failed,
+            Some(format!(
+                "of {} messages {}",
+                counts.sent_total,
+                faults.join(", ")
+            )),
+        );
     }
     let harmful = |error: &&ErrorCount| {
-        !HARMLESS_ERRORS.contains(&error.kind.as_str()) && !(asked.reconnect && error.kind == "closed")
+        !HARMLESS_ERRORS.contains(&error.kind.as_str())
+            && !(asked.reconnect && error.kind == "closed")
     };
     if let Some(error) = sum.recorder.errors.iter().find(harmful) {
-        return (Verdict::Failed, Some(format!("{} ({} times)", error.first, error.count)));
+        return (
+            Verdict::Failed,
+            Some(format!("{} ({} times)", error.first, error.count)),
+        );
     }
-    match missed_rate(counts, sum.drained, asked.pacer.offered_per_second(asked.connections.get())) {
+    match missed_rate(
+        counts,
+        sum.drained,
+        asked.pacer.offered_per_second(asked.connections.get()),
+    ) {
         Some(cause) => (Verdict::MissedRate, Some(cause)),
         None => (Verdict::Ok, None),
     }
@@ -149,14 +188,21 @@ fn verdict(asked: &TargetRequest, sum: &ShardOutcome) -> (Verdict, Option<String
 ///
 /// Answers that come after the end of measuring are no proof by themselves: a target that pauses just then is late and
 /// still fast enough. It is too slow only if it also answers the rest more slowly than the rate.
-fn missed_rate(counts: &Counts, (late, drain_ns): (u64, u64), offered_per_s: Option<f64>) -> Option<String> {
+fn missed_rate(
+    counts: &Counts,
+    (late, drain_ns): (u64, u64),
+    offered_per_s: Option<f64>,
+) -> Option<String> {
     let offered_per_s = offered_per_s?;
     let scheduled = counts.scheduled as f64;
     let tolerated = scheduled * RATE_TOLERANCE;
     let share = |part: f64| part / scheduled.max(1.0) * 100.0;
     let unsent = scheduled - counts.sent as f64;
     if unsent > tolerated {
-        return Some(format!("{:.1} % of the messages could not be sent", share(unsent)));
+        return Some(format!(
+            "{:.1} % of the messages could not be sent",
+            share(unsent)
+        ));
     }
     let unanswered = scheduled - counts.in_time as f64;
     let drained_per_s = late as f64 * 1e9 / drain_ns.max(1) as f64;
@@ -207,7 +253,11 @@ pub fn unreachable(request: &Request, asked: &TargetRequest, cause: &str) -> Loa
         engine_stalls: 0,
         reconnects: 0,
         interrupted: false,
-        errors: vec![ErrorCount { kind: "setup".to_owned(), count: 1, first: cause.to_owned() }],
+        errors: vec![ErrorCount {
+            kind: "setup".to_owned(),
+            count: 1,
+            first: cause.to_owned(),
+        }],
         warnings: Vec::new(),
     }
 }
@@ -218,17 +268,50 @@ mod tests {
 
     #[test]
     fn a_missed_rate_is_told_from_a_pause_at_the_end() {
-        let counts = |scheduled, sent, in_time| Counts { scheduled, sent, in_time, ..Counts::default() };
+        let counts = |scheduled, sent, in_time| Counts {
+            scheduled,
+            sent,
+            in_time,
+            ..Counts::default()
+        };
         let table = [
             ("all in time", counts(1000, 1000, 1000), (0, 0), false),
-            ("a few still on the way", counts(1000, 1000, 995), (5, 5_000_000), false),
-            ("a socket that took only 90 %", counts(1000, 900, 900), (0, 0), true),
-            ("80 % answered, the rest at 800/s", counts(5000, 5000, 4000), (1000, 1_250_000_000), true),
-            ("a pause at the end, then 90 answers at once", counts(5000, 5000, 4910), (90, 15_000_000), false),
+            (
+                "a few still on the way",
+                counts(1000, 1000, 995),
+                (5, 5_000_000),
+                false,
+            ),
+            (
+                "a socket that took only 90 %",
+                counts(1000, 900, 900),
+                (0, 0),
+                true,
+            ),
+            (
+                "80 % answered, the rest at 800/s",
+                counts(5000, 5000, 4000),
+                (1000, 1_250_000_000),
+                true,
+            ),
+            (
+                "a pause at the end, then 90 answers at once",
+                counts(5000, 5000, 4910),
+                (90, 15_000_000),
+                false,
+            ),
         ];
         for (sentence, counts, drained, missed) in table {
-            assert_eq!(missed_rate(&counts, drained, Some(1000.0)).is_some(), missed, "{sentence}");
+            assert_eq!(
+                missed_rate(&counts, drained, Some(1000.0)).is_some(),
+                missed,
+                "{sentence}"
+            );
         }
-        assert_eq!(missed_rate(&counts(0, 0, 0), (0, 0), None), None, "a closed loop has no rate to miss");
+        assert_eq!(
+            missed_rate(&counts(0, 0, 0), (0, 0), None),
+            None,
+            "a closed loop has no rate to miss"
+        );
     }
 }

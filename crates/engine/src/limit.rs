@@ -89,28 +89,44 @@ struct Row {
 
 /// Runs the sub-command.
 pub fn run(arguments: &LimitArguments) -> Result<ExitCode> {
-    system::pin_thread(arguments.cpu).with_context(|| format!("cannot run on CPU {}", arguments.cpu))?;
+    system::pin_thread(arguments.cpu)
+        .with_context(|| format!("cannot run on CPU {}", arguments.cpu))?;
     system::raise_file_limit(4096).context("the limit of open files is too low")?;
     let floor = FloorChild::start(false, Some(arguments.server_cpu))?;
-    let bench = Bench { arguments, floor: &floor, interrupt: system::catch_interrupts() };
+    let bench = Bench {
+        arguments,
+        floor: &floor,
+        interrupt: system::catch_interrupts(),
+    };
     println!(
         "{:<34}{:>12}{:>12}{:>8}  {:<16}{:>7}",
         "engine against", "engine", "yardstick", "ratio", "95 % interval", "bar"
     );
     let mut all_hold = true;
-    for (connections, in_flight, bar) in [(8, 1, 0.98), (64, 1, 0.98), (512, 1, 0.98), (8, 64, 0.85)] {
+    for (connections, in_flight, bar) in
+        [(8, 1, 0.98), (64, 1, 0.98), (512, 1, 0.98), (8, 64, 0.85)]
+    {
         all_hold &= bench.throughput(connections, in_flight, bar)?.print();
     }
     all_hold &= bench.busy_poll()?.print();
     all_hold &= bench.handshakes()?.print();
-    Ok(if all_hold { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if all_hold {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 impl Row {
     /// Prints the row and tells whether the bar is met.
     fn print(&self) -> bool {
         let (engine, yardstick) = (median(&self.engine).0, median(&self.yardstick).0);
-        let ratios: Vec<f64> = self.engine.iter().zip(&self.yardstick).map(|(one, other)| one / other).collect();
+        let ratios: Vec<f64> = self
+            .engine
+            .iter()
+            .zip(&self.yardstick)
+            .map(|(one, other)| one / other)
+            .collect();
         let (ratio, low, high) = median(&ratios);
         let holds = self.bar.holds(ratio);
         println!(
@@ -130,9 +146,18 @@ fn median(values: &[f64]) -> (f64, f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len() as f64 - 1.0;
-    let at = |rank: f64| sorted.get(rank.clamp(0.0, last) as usize).copied().unwrap_or(f64::NAN);
+    let at = |rank: f64| {
+        sorted
+            .get(rank.clamp(0.0, last) as usize)
+            .copied()
+            .unwrap_or(f64::NAN)
+    };
     let (middle, spread) = (last / 2.0, 0.98 * (sorted.len() as f64).sqrt());
-    (at(middle.round()), at((middle - spread).floor()), at((middle + spread).ceil()))
+    (
+        at(middle.round()),
+        at((middle - spread).floor()),
+        at((middle + spread).ceil()),
+    )
 }
 
 struct Bench<'a> {
@@ -147,8 +172,14 @@ impl Bench<'_> {
     }
 
     fn target(&self, connections: u32, in_flight: u32) -> Result<Prepared> {
-        let payload = PayloadRequest { kind: PayloadKind::Binary, bytes: Some(PAYLOAD_BYTES), file: None };
-        let pacer = Pacer::Closed { in_flight: in_flight.try_into()? };
+        let payload = PayloadRequest {
+            kind: PayloadKind::Binary,
+            bytes: Some(PAYLOAD_BYTES),
+            file: None,
+        };
+        let pacer = Pacer::Closed {
+            in_flight: in_flight.try_into()?,
+        };
         Ok(Prepared {
             endpoint: Arc::new(Endpoint::new(&self.url(), None)?),
             payload: Payload::new(&payload)?,
@@ -215,8 +246,17 @@ impl Bench<'_> {
     fn throughput(&self, connections: u32, in_flight: u32, bar: f64) -> Result<Row> {
         let target = self.target(connections, in_flight)?;
         let mut lane = self.lane(&target, Epoll::new()?)?;
-        let message = RawMessage { question: frame(&target.payload), answer_bytes: 2 + PAYLOAD_BYTES };
-        let mut raw = RawLoop::connect(self.floor.address, Some("/echo"), connections, in_flight, message)?;
+        let message = RawMessage {
+            question: frame(&target.payload),
+            answer_bytes: 2 + PAYLOAD_BYTES,
+        };
+        let mut raw = RawLoop::connect(
+            self.floor.address,
+            Some("/echo"),
+            connections,
+            in_flight,
+            message,
+        )?;
         let answered = AtomicU64::new(0);
         let mut work = Workspace::new(self.interrupt, &answered);
         let (engine, yardstick) = self.interleave(
@@ -227,7 +267,13 @@ impl Bench<'_> {
             },
         )?;
         let name = format!("raw loop, {connections} connections, W={in_flight}");
-        Ok(Row { name, unit: "thousand round trips/s", engine, yardstick, bar: Bar::AtLeast(bar) })
+        Ok(Row {
+            name,
+            unit: "thousand round trips/s",
+            engine,
+            yardstick,
+            bar: Bar::AtLeast(bar),
+        })
     }
 
     fn busy_poll(&self) -> Result<Row> {
@@ -242,7 +288,13 @@ impl Bench<'_> {
             || slice(&mut sleepy, &mut other_work).map(|(_, p50_us)| p50_us),
         )?;
         let name = "epoll engine, busy poll, 1 conn.".to_owned();
-        Ok(Row { name, unit: "µs median round trip", engine, yardstick, bar: Bar::AtMost(0.7) })
+        Ok(Row {
+            name,
+            unit: "µs median round trip",
+            engine,
+            yardstick,
+            bar: Bar::AtMost(0.7),
+        })
     }
 
     fn handshakes(&self) -> Result<Row> {
@@ -250,18 +302,39 @@ impl Bench<'_> {
         let random = SmallRng::seed_from_u64(self.arguments.seed);
         let mut opener = Opener::new(endpoint, None, TIMEOUT_NS, random)?;
         let mut times = ExactHistogram::new();
-        let per_second = |done: handshakes::Handshakes| done.completed as f64 * 1e6 / done.elapsed_ns as f64;
+        let per_second =
+            |done: handshakes::Handshakes| done.completed as f64 * 1e6 / done.elapsed_ns as f64;
         let (engine, yardstick) = self.interleave(
             || {
                 let (at_once, clock) = (HANDSHAKES_AT_ONCE, &MonotonicClock);
-                let done = handshakes::run(&mut opener, at_once, SLICE_NS, clock, self.interrupt, &mut times)?;
+                let done = handshakes::run(
+                    &mut opener,
+                    at_once,
+                    SLICE_NS,
+                    clock,
+                    self.interrupt,
+                    &mut times,
+                )?;
                 Ok(per_second(done))
             },
-            || Ok(per_second(raw_handshakes::run(self.floor.address, "/echo", HANDSHAKES_AT_ONCE, SLICE_NS)?)),
+            || {
+                Ok(per_second(raw_handshakes::run(
+                    self.floor.address,
+                    "/echo",
+                    HANDSHAKES_AT_ONCE,
+                    SLICE_NS,
+                )?))
+            },
         )?;
         let name = format!("raw handshakes, {HANDSHAKES_AT_ONCE} at once");
         // 20,000 where the raw loop makes 25,000.
-        Ok(Row { name, unit: "thousand handshakes/s", engine, yardstick, bar: Bar::AtLeast(0.8) })
+        Ok(Row {
+            name,
+            unit: "thousand handshakes/s",
+            engine,
+            yardstick,
+            bar: Bar::AtLeast(0.8),
+        })
     }
 }
 
@@ -269,19 +342,36 @@ impl Bench<'_> {
 fn slice<T: Transport>(lane: &mut Lane<T>, work: &mut Workspace<'_>) -> Result<(f64, f64)> {
     let recorder = &mut lane.session.recorder;
     recorder.latency.clear();
-    recorder.samples.get_or_insert_with(|| Vec::with_capacity(1 << 16)).clear();
+    recorder
+        .samples
+        .get_or_insert_with(|| Vec::with_capacity(1 << 16))
+        .clear();
     let before = recorder.counts;
     let start_ns = MonotonicClock.now_ns();
     let end_ns = start_ns + SLICE_NS;
-    let window = Window { start_ns, drop_until_ns: start_ns, measure_from_ns: start_ns, end_ns, slice: 0 };
+    let window = Window {
+        start_ns,
+        drop_until_ns: start_ns,
+        measure_from_ns: start_ns,
+        end_ns,
+        slice: 0,
+    };
     let measured_ns = lane.session.run(window, &MonotonicClock, work);
     if let Some(failure) = &lane.session.failure {
         anyhow::bail!("{failure}");
     }
     let counts = lane.session.recorder.counts;
-    anyhow::ensure!(counts.wrong + counts.lost + counts.duplicated + counts.out_of_order == 0, "{counts:?}");
+    anyhow::ensure!(
+        counts.wrong + counts.lost + counts.duplicated + counts.out_of_order == 0,
+        "{counts:?}"
+    );
     let rate = (counts.in_time - before.in_time) as f64 * 1e9 / measured_ns.max(1) as f64;
-    let p50_ns = lane.session.recorder.latency.value_at(Quantile::P50).unwrap_or(0);
+    let p50_ns = lane
+        .session
+        .recorder
+        .latency
+        .value_at(Quantile::P50)
+        .unwrap_or(0);
     Ok((rate, p50_ns as f64 / 1e3))
 }
 
@@ -290,7 +380,11 @@ fn frame(payload: &Payload) -> Vec<u8> {
     use feedbench_wire::frame::{append, Header};
     let mut frame = Vec::new();
     let length = payload.bytes.len() as u64;
-    append(&mut frame, Header::message(payload.opcode, length, Some([0x37, 0xfa, 0x21, 0x3d])), &payload.bytes);
+    append(
+        &mut frame,
+        Header::message(payload.opcode, length, Some([0x37, 0xfa, 0x21, 0x3d])),
+        &payload.bytes,
+    );
     frame
 }
 

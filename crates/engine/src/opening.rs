@@ -141,15 +141,28 @@ impl Opener {
             deflate: self.deflate,
             headers: &[],
         };
-        let handshake = ClientHandshake::new(&request).map_err(|error| OpenError::Handshake(address, error))?;
+        let handshake =
+            ClientHandshake::new(&request).map_err(|error| OpenError::Handshake(address, error))?;
         let tls = match &self.endpoint.tls {
-            Some(tls) => Some(Tls::new(tls).map_err(|error| OpenError::Tls(address, error.to_string()))?),
+            Some(tls) => {
+                Some(Tls::new(tls).map_err(|error| OpenError::Tls(address, error.to_string()))?)
+            }
             None => None,
         };
         let socket = connect(address)?;
-        self.epoll.add(token, socket.as_raw_fd()).map_err(OpenError::Socket)?;
+        self.epoll
+            .add(token, socket.as_raw_fd())
+            .map_err(OpenError::Socket)?;
         let (out, received) = (Vec::new(), Vec::new());
-        let mut opening = Opening { socket, tls, handshake, requested: false, out, received, started_ns: now_ns };
+        let mut opening = Opening {
+            socket,
+            tls,
+            handshake,
+            requested: false,
+            out,
+            received,
+            started_ns: now_ns,
+        };
         // On loopback the connection stands already, and one round through epoll is saved.
         opening.send(address)?;
         self.openings[index] = Some(opening);
@@ -170,11 +183,15 @@ impl Opener {
         let mut ready = std::mem::take(&mut self.ready);
         self.epoll.ready(wait, &mut ready)?;
         for Ready { token, .. } in ready.drain(..) {
-            let Some(opening) = self.openings[token as usize].as_mut() else { continue };
+            let Some(opening) = self.openings[token as usize].as_mut() else {
+                continue;
+            };
             match opening.drive(self.endpoint.address, &mut self.scratch) {
                 Ok(None) => {}
                 Ok(Some(established)) => {
-                    let opened = self.take(token).map(|opening| opening.opened(established, clock.now_ns()));
+                    let opened = self
+                        .take(token)
+                        .map(|opening| opening.opened(established, clock.now_ns()));
                     outcomes.extend(opened.map(|opened| (token, Ok(opened))));
                 }
                 Err(error) => {
@@ -205,7 +222,13 @@ impl Opener {
         for token in 0..self.openings.len() as u32 {
             if self.openings[token as usize].as_ref().is_some_and(late) {
                 self.take(token);
-                outcomes.push((token, Err(OpenError::Timeout { address, timeout_ns })));
+                outcomes.push((
+                    token,
+                    Err(OpenError::Timeout {
+                        address,
+                        timeout_ns,
+                    }),
+                ));
             }
         }
     }
@@ -213,7 +236,11 @@ impl Opener {
 
 impl Opening {
     /// Sends and receives until nothing moves; the agreement once the server's answer is whole.
-    fn drive(&mut self, address: SocketAddr, scratch: &mut [u8]) -> Result<Option<Established>, OpenError> {
+    fn drive(
+        &mut self,
+        address: SocketAddr,
+        scratch: &mut [u8],
+    ) -> Result<Option<Established>, OpenError> {
         loop {
             self.send(address)?;
             let count = match receive_now(self.socket.as_raw_fd(), scratch) {
@@ -231,7 +258,9 @@ impl Opening {
             }
             if self.requested {
                 let answer = self.handshake.receive(&self.received);
-                if let Some(established) = answer.map_err(|error| OpenError::Handshake(address, error))? {
+                if let Some(established) =
+                    answer.map_err(|error| OpenError::Handshake(address, error))?
+                {
                     return Ok(Some(established));
                 }
             }
@@ -258,7 +287,9 @@ impl Opening {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
                 // A refusal is reported by whichever call comes first.
-                let error = take_socket_error(self.socket.as_raw_fd()).err().unwrap_or(error);
+                let error = take_socket_error(self.socket.as_raw_fd())
+                    .err()
+                    .unwrap_or(error);
                 return Err(connect_error(address, error));
             }
         }
@@ -268,29 +299,46 @@ impl Opening {
     fn opened(mut self, established: Established, now_ns: u64) -> Opened {
         let leftover = self.received.split_off(established.head_bytes);
         let handshake_ns = now_ns.saturating_sub(self.started_ns);
-        Opened { socket: self.socket, tls: self.tls, established, leftover, handshake_ns }
+        Opened {
+            socket: self.socket,
+            tls: self.tls,
+            established,
+            leftover,
+            handshake_ns,
+        }
     }
 }
 
 fn connect_error(address: SocketAddr, error: io::Error) -> OpenError {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused => " (is the server running, and on this port?)",
-        io::ErrorKind::AddrNotAvailable => " (all local ports are in use; wait a minute or use fewer connections)",
+        io::ErrorKind::AddrNotAvailable => {
+            " (all local ports are in use; wait a minute or use fewer connections)"
+        }
         _ => "",
     };
-    OpenError::Connect { address, error, hint }
+    OpenError::Connect {
+        address,
+        error,
+        hint,
+    }
 }
 
 /// A non-blocking socket on its way to `address`, without Nagle's delay.
 pub fn connect(address: SocketAddr) -> Result<OwnedFd, OpenError> {
-    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let family = if address.is_ipv4() {
+        libc::AF_INET
+    } else {
+        libc::AF_INET6
+    };
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: no pointers; the descriptor that comes back is ours alone.
     let socket = unsafe {
         let descriptor = check(libc::socket(family, kind, 0)).map_err(OpenError::Socket)?;
         OwnedFd::from_raw_fd(descriptor)
     };
-    set_option(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1).map_err(OpenError::Socket)?;
+    set_option(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
+        .map_err(OpenError::Socket)?;
     set_congestion_control(socket.as_raw_fd());
     match connect_socket(socket.as_raw_fd(), address) {
         Ok(()) => Ok(socket),
@@ -305,22 +353,38 @@ fn connect_socket(socket: RawFd, address: SocketAddr) -> io::Result<()> {
             let name = libc::sockaddr_in {
                 sin_family: libc::AF_INET as libc::sa_family_t,
                 sin_port: four.port().to_be(),
-                sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(four.ip().octets()) },
+                sin_addr: libc::in_addr {
+                    s_addr: u32::from_ne_bytes(four.ip().octets()),
+                },
                 sin_zero: [0; 8],
             };
             // SAFETY: the pointer and the size describe `name`.
-            unsafe { libc::connect(socket, (&raw const name).cast(), size_of_val(&name) as libc::socklen_t) }
+            unsafe {
+                libc::connect(
+                    socket,
+                    (&raw const name).cast(),
+                    size_of_val(&name) as libc::socklen_t,
+                )
+            }
         }
         SocketAddr::V6(six) => {
             let name = libc::sockaddr_in6 {
                 sin6_family: libc::AF_INET6 as libc::sa_family_t,
                 sin6_port: six.port().to_be(),
                 sin6_flowinfo: six.flowinfo(),
-                sin6_addr: libc::in6_addr { s6_addr: six.ip().octets() },
+                sin6_addr: libc::in6_addr {
+                    s6_addr: six.ip().octets(),
+                },
                 sin6_scope_id: six.scope_id(),
             };
             // SAFETY: the pointer and the size describe `name`.
-            unsafe { libc::connect(socket, (&raw const name).cast(), size_of_val(&name) as libc::socklen_t) }
+            unsafe {
+                libc::connect(
+                    socket,
+                    (&raw const name).cast(),
+                    size_of_val(&name) as libc::socklen_t,
+                )
+            }
         }
     };
     check(status).map(drop)

@@ -111,12 +111,18 @@ impl Counter {
     }
 
     fn base(self) -> u64 {
-        if self.digits == Digits::Bytes { 256 } else { 10 }
+        if self.digits == Digits::Bytes {
+            256
+        } else {
+            10
+        }
     }
 
     /// How many different values fit; saturates for eight bytes.
     fn modulus(self) -> u64 {
-        self.base().checked_pow(self.width as u32).unwrap_or(u64::MAX)
+        self.base()
+            .checked_pow(self.width as u32)
+            .unwrap_or(u64::MAX)
     }
 
     /// A number, wrapped to the room.
@@ -165,7 +171,9 @@ impl Counter {
     fn value(self, digits: &[u8]) -> Option<u64> {
         let (lowest, highest) = self.bounds();
         digits.iter().try_fold(0_u64, |value, &byte| {
-            let digit = (lowest..=highest).contains(&byte).then(|| u64::from(byte - lowest))?;
+            let digit = (lowest..=highest)
+                .contains(&byte)
+                .then(|| u64::from(byte - lowest))?;
             Some(value.wrapping_mul(self.base()).wrapping_add(digit))
         })
     }
@@ -185,7 +193,11 @@ impl Counter {
             u64::MAX => found.wrapping_sub(wanted) as i64,
             modulus => {
                 let ahead = (found + modulus - wanted) % modulus;
-                if ahead > modulus / 2 { ahead as i64 - modulus as i64 } else { ahead as i64 }
+                if ahead > modulus / 2 {
+                    ahead as i64 - modulus as i64
+                } else {
+                    ahead as i64
+                }
             }
         })
     }
@@ -212,12 +224,20 @@ impl Payload {
             PayloadKind::Json => Self::json(size()?),
             PayloadKind::File => {
                 let (_, bytes) = read(request)?;
-                Ok(Self { opcode: Opcode::Binary, bytes, counter: None })
+                Ok(Self {
+                    opcode: Opcode::Binary,
+                    bytes,
+                    counter: None,
+                })
             }
             PayloadKind::TextFile => {
                 let (path, bytes) = read(request)?;
                 std::str::from_utf8(&bytes).map_err(|_| PayloadError::NotText(path))?;
-                Ok(Self { opcode: Opcode::Text, bytes, counter: None })
+                Ok(Self {
+                    opcode: Opcode::Text,
+                    bytes,
+                    counter: None,
+                })
             }
             PayloadKind::Template => {
                 let (path, bytes) = read(request)?;
@@ -227,23 +247,42 @@ impl Payload {
     }
 
     fn binary(size: usize) -> Self {
-        let counter = Counter { offset: 0, width: size.min(8), digits: Digits::Bytes };
+        let counter = Counter {
+            offset: 0,
+            width: size.min(8),
+            digits: Digits::Bytes,
+        };
         let mut bytes = filler(size).collect::<Vec<_>>();
         counter.write(&counter.number(0), &mut bytes, [0; 4]);
-        Self { opcode: Opcode::Binary, bytes, counter: (size > 0).then_some(counter) }
+        Self {
+            opcode: Opcode::Binary,
+            bytes,
+            counter: (size > 0).then_some(counter),
+        }
     }
 
     fn text(size: usize) -> Self {
-        let counter = Counter { offset: 0, width: size.min(TEXT_DIGITS), digits: Digits::Decimal };
+        let counter = Counter {
+            offset: 0,
+            width: size.min(TEXT_DIGITS),
+            digits: Digits::Decimal,
+        };
         let mut bytes = letters(size).collect::<Vec<_>>();
         counter.write(&counter.number(0), &mut bytes, [0; 4]);
-        Self { opcode: Opcode::Text, bytes, counter: (size > 0).then_some(counter) }
+        Self {
+            opcode: Opcode::Text,
+            bytes,
+            counter: (size > 0).then_some(counter),
+        }
     }
 
     /// The counter begins with a fixed 1: JSON knows no leading zeros, and a parsed and rewritten number must keep
     /// its width. With sixteen digits it stays below 2^53, where a double is still exact.
     fn json(size: usize) -> Result<Self, PayloadError> {
-        let room = size.checked_sub(JSON_FRAME_BYTES).filter(|&room| room > 0).ok_or(PayloadError::TooShort(size))?;
+        let room = size
+            .checked_sub(JSON_FRAME_BYTES)
+            .filter(|&room| room > 0)
+            .ok_or(PayloadError::TooShort(size))?;
         let (digits, filler_bytes) = match room.checked_sub(TEXT_DIGITS + JSON_FILLER_BYTES) {
             Some(filler_bytes) => (TEXT_DIGITS, Some(filler_bytes)),
             None => (room.min(TEXT_DIGITS), None),
@@ -257,21 +296,40 @@ impl Payload {
             }
             None => format!("{{\"c\":{number}{padding}}}"),
         };
-        let counter = Counter { offset: 6, width: digits - 1, digits: Digits::Decimal };
-        Ok(Self { opcode: Opcode::Text, bytes: text.into_bytes(), counter: (digits > 1).then_some(counter) })
+        let counter = Counter {
+            offset: 6,
+            width: digits - 1,
+            digits: Digits::Decimal,
+        };
+        Ok(Self {
+            opcode: Opcode::Text,
+            bytes: text.into_bytes(),
+            counter: (digits > 1).then_some(counter),
+        })
     }
 
     fn template(path: PathBuf, bytes: Vec<u8>) -> Result<Self, PayloadError> {
         let text = String::from_utf8(bytes).map_err(|_| PayloadError::NotText(path.clone()))?;
         let offset = text.find(COUNTER_MARK).ok_or(PayloadError::NoMark(path))?;
         let text = text.replacen(COUNTER_MARK, &"0".repeat(TEXT_DIGITS), 1);
-        let counter = Counter { offset, width: TEXT_DIGITS, digits: Digits::Decimal };
-        Ok(Self { opcode: Opcode::Text, bytes: text.into_bytes(), counter: Some(counter) })
+        let counter = Counter {
+            offset,
+            width: TEXT_DIGITS,
+            digits: Digits::Decimal,
+        };
+        Ok(Self {
+            opcode: Opcode::Text,
+            bytes: text.into_bytes(),
+            counter: Some(counter),
+        })
     }
 }
 
 fn read(request: &PayloadRequest) -> Result<(PathBuf, Vec<u8>), PayloadError> {
-    let path = request.file.clone().ok_or(PayloadError::NoFile(request.kind))?;
+    let path = request
+        .file
+        .clone()
+        .ok_or(PayloadError::NoFile(request.kind))?;
     match std::fs::read(&path) {
         Ok(bytes) => Ok((path, bytes)),
         Err(error) => Err(PayloadError::Unreadable { path, error }),
@@ -301,7 +359,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn made(kind: PayloadKind, bytes: usize) -> Payload {
-        Payload::new(&PayloadRequest { kind, bytes: Some(bytes), file: None }).unwrap()
+        Payload::new(&PayloadRequest {
+            kind,
+            bytes: Some(bytes),
+            file: None,
+        })
+        .unwrap()
     }
 
     proptest! {
@@ -347,12 +410,22 @@ mod tests {
 
     #[test]
     fn an_impossible_payload_says_why() {
-        let request = |kind, bytes, file: Option<&str>| PayloadRequest { kind, bytes, file: file.map(PathBuf::from) };
+        let request = |kind, bytes, file: Option<&str>| PayloadRequest {
+            kind,
+            bytes,
+            file: file.map(PathBuf::from),
+        };
         let table = [
             (request(PayloadKind::Binary, None, None), "needs `bytes`"),
-            (request(PayloadKind::Json, Some(6), None), "at least 7 bytes"),
+            (
+                request(PayloadKind::Json, Some(6), None),
+                "at least 7 bytes",
+            ),
             (request(PayloadKind::File, None, None), "needs `file`"),
-            (request(PayloadKind::File, None, Some("/no/such/file")), "cannot read the payload file /no/such/file"),
+            (
+                request(PayloadKind::File, None, Some("/no/such/file")),
+                "cannot read the payload file /no/such/file",
+            ),
         ];
         for (request, words) in table {
             let error = Payload::new(&request).unwrap_err().to_string();

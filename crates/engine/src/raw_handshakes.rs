@@ -11,7 +11,12 @@ use crate::raw_loop::upgrade_request;
 use crate::transport::{receive_now, send_now, Epoll, Ready, Transport, Wait};
 
 /// Opens and resets connections for `length_ns`, `at_once` of them under way.
-pub fn run(address: SocketAddr, path: &str, at_once: usize, length_ns: u64) -> io::Result<Handshakes> {
+pub fn run(
+    address: SocketAddr,
+    path: &str,
+    at_once: usize,
+    length_ns: u64,
+) -> io::Result<Handshakes> {
     let handshake = upgrade_request(&address.to_string(), path)?;
     let mut epoll = Epoll::new()?;
     let mut sockets: Vec<Option<OwnedFd>> = (0..at_once).map(|_| None).collect();
@@ -23,7 +28,10 @@ pub fn run(address: SocketAddr, path: &str, at_once: usize, length_ns: u64) -> i
     loop {
         let elapsed_ns = MonotonicClock.now_ns() - began_ns;
         if elapsed_ns >= length_ns {
-            return Ok(Handshakes { completed, elapsed_ns });
+            return Ok(Handshakes {
+                completed,
+                elapsed_ns,
+            });
         }
         for token in free.drain(..) {
             let socket = connect(address).map_err(io::Error::other)?;
@@ -35,7 +43,9 @@ pub fn run(address: SocketAddr, path: &str, at_once: usize, length_ns: u64) -> i
         ready.clear();
         epoll.ready(Wait::Sleep, &mut ready)?;
         for &Ready { token, .. } in &ready {
-            let Some(socket) = &sockets[token as usize] else { continue };
+            let Some(socket) = &sockets[token as usize] else {
+                continue;
+            };
             match receive_now(socket.as_raw_fd(), &mut scratch) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(_) => {

@@ -62,8 +62,14 @@ impl RawLoop {
         // SAFETY: no pointers; the descriptors that come back are ours alone.
         let (epoll, timer) = unsafe {
             let epoll = check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?;
-            let timer = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC | libc::TFD_NONBLOCK);
-            (OwnedFd::from_raw_fd(epoll), OwnedFd::from_raw_fd(check(timer)?))
+            let timer = libc::timerfd_create(
+                libc::CLOCK_MONOTONIC,
+                libc::TFD_CLOEXEC | libc::TFD_NONBLOCK,
+            );
+            (
+                OwnedFd::from_raw_fd(epoll),
+                OwnedFd::from_raw_fd(check(timer)?),
+            )
         };
         add(&epoll, timer.as_raw_fd(), TIMER)?;
         let mut opened = Vec::new();
@@ -76,11 +82,24 @@ impl RawLoop {
             }
             socket.set_nonblocking(true)?;
             add(&epoll, socket.as_raw_fd(), token)?;
-            opened.push(RawConnection { socket, part_bytes: 0, waiting: 0, sent_ns: VecDeque::new() });
+            opened.push(RawConnection {
+                socket,
+                part_bytes: 0,
+                waiting: 0,
+                sent_ns: VecDeque::new(),
+            });
         }
         let in_flight = in_flight as usize;
         let questions = message.question.repeat(in_flight);
-        Ok(Self { epoll, timer, connections: opened, message, in_flight, questions, buffer: vec![0; RECEIVE_BYTES] })
+        Ok(Self {
+            epoll,
+            timer,
+            connections: opened,
+            message,
+            in_flight,
+            questions,
+            buffer: vec![0; RECEIVE_BYTES],
+        })
     }
 
     /// Runs for `length_ns`, then waits for the missing answers. Returns the answers that came before the end and the
@@ -90,7 +109,11 @@ impl RawLoop {
     }
 
     /// The same with two reads of the clock for each message, and its latency.
-    pub fn run_stamped(&mut self, length_ns: u64, latency: &mut ExactHistogram) -> io::Result<(u64, u64)> {
+    pub fn run_stamped(
+        &mut self,
+        length_ns: u64,
+        latency: &mut ExactHistogram,
+    ) -> io::Result<(u64, u64)> {
         self.run_with::<true>(length_ns, latency)
     }
 
@@ -110,7 +133,12 @@ impl RawLoop {
         while waiting > 0 {
             // SAFETY: `events` has room for as many events as are asked for.
             let count = unsafe {
-                libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), events.len() as i32, -1)
+                libc::epoll_wait(
+                    self.epoll.as_raw_fd(),
+                    events.as_mut_ptr(),
+                    events.len() as i32,
+                    -1,
+                )
             };
             for event in &events[..usize::try_from(count).unwrap_or(0)] {
                 if event.u64 == TIMER {
@@ -132,7 +160,11 @@ impl RawLoop {
     }
 
     /// How many answers became whole.
-    fn receive<const STAMPED: bool>(&mut self, index: usize, latency: &mut ExactHistogram) -> io::Result<usize> {
+    fn receive<const STAMPED: bool>(
+        &mut self,
+        index: usize,
+        latency: &mut ExactHistogram,
+    ) -> io::Result<usize> {
         let connection = &mut self.connections[index];
         let bytes = match receive_now(connection.socket.as_raw_fd(), &mut self.buffer) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -146,7 +178,10 @@ impl RawLoop {
         connection.waiting -= count;
         if STAMPED {
             let received_ns = MonotonicClock.now_ns();
-            connection.sent_ns.drain(..count).for_each(|sent_ns| latency.record(received_ns - sent_ns));
+            connection
+                .sent_ns
+                .drain(..count)
+                .for_each(|sent_ns| latency.record(received_ns - sent_ns));
         }
         Ok(count)
     }
@@ -158,7 +193,9 @@ impl RawLoop {
         connection.waiting += count;
         if STAMPED {
             let sent_ns = MonotonicClock.now_ns();
-            connection.sent_ns.extend(std::iter::repeat_n(sent_ns, count));
+            connection
+                .sent_ns
+                .extend(std::iter::repeat_n(sent_ns, count));
         }
         let mut rest = &self.questions[..count * self.message.question.len()];
         while !rest.is_empty() {
@@ -173,27 +210,46 @@ impl RawLoop {
 
     /// Rings once after `length_ns`; 0 silences it.
     fn set_timer(&mut self, length_ns: u64) -> io::Result<()> {
-        let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let zero = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         let length = libc::timespec {
             tv_sec: (length_ns / 1_000_000_000) as libc::time_t,
             tv_nsec: (length_ns % 1_000_000_000) as libc::c_long,
         };
-        let timer = libc::itimerspec { it_interval: zero, it_value: length };
+        let timer = libc::itimerspec {
+            it_interval: zero,
+            it_value: length,
+        };
         // SAFETY: `timer` outlives the call; no old value is asked for.
-        check(unsafe { libc::timerfd_settime(self.timer.as_raw_fd(), 0, &timer, std::ptr::null_mut()) }).map(drop)
+        check(unsafe {
+            libc::timerfd_settime(self.timer.as_raw_fd(), 0, &timer, std::ptr::null_mut())
+        })
+        .map(drop)
     }
 }
 
 fn add(epoll: &OwnedFd, socket: RawFd, token: u64) -> io::Result<()> {
-    let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: token };
+    let mut event = libc::epoll_event {
+        events: libc::EPOLLIN as u32,
+        u64: token,
+    };
     // SAFETY: `event` outlives the call, and the kernel checks the descriptors.
-    check(unsafe { libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, socket, &mut event) }).map(drop)
+    check(unsafe { libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, socket, &mut event) })
+        .map(drop)
 }
 
 /// The bytes of an upgrade request, as every raw connection sends them.
 pub fn upgrade_request(host: &str, path: &str) -> io::Result<ClientHandshake> {
-    let request =
-        ClientRequest { host, path, key: *b"feedbench raw...", subprotocols: &[], deflate: None, headers: &[] };
+    let request = ClientRequest {
+        host,
+        path,
+        key: *b"feedbench raw...",
+        subprotocols: &[],
+        deflate: None,
+        headers: &[],
+    };
     ClientHandshake::new(&request).map_err(io::Error::other)
 }
 
@@ -203,7 +259,11 @@ fn shake_hands(socket: &mut TcpStream, host: &str, path: &str) -> io::Result<()>
     let mut received = Vec::new();
     let mut byte = [0_u8];
     // Byte by byte, so that nothing behind the head is swallowed; it happens once per connection.
-    while handshake.receive(&received).map_err(io::Error::other)?.is_none() {
+    while handshake
+        .receive(&received)
+        .map_err(io::Error::other)?
+        .is_none()
+    {
         socket.read_exact(&mut byte)?;
         received.push(byte[0]);
     }

@@ -155,7 +155,9 @@ impl Recorder {
     #[cold]
     fn judge_odd(&mut self, verdict: Verdict, received_ns: u64, token: u32) -> usize {
         match verdict {
-            Verdict::InOrder(sent) | Verdict::Early(sent) => self.answered(sent, received_ns, token),
+            Verdict::InOrder(sent) | Verdict::Early(sent) => {
+                self.answered(sent, received_ns, token)
+            }
             Verdict::OutOfOrder(sent) => {
                 self.counts.out_of_order += 1;
                 self.answered(sent, received_ns, token);
@@ -175,7 +177,10 @@ impl Recorder {
                 return 0;
             }
             Verdict::Late => {
-                self.error("late", "an answer came after its message was given up as lost");
+                self.error(
+                    "late",
+                    "an answer came after its message was given up as lost",
+                );
                 return 0;
             }
         }
@@ -191,18 +196,26 @@ impl Recorder {
             self.counts.received += 1;
             self.latency.record(latency_ns);
             if self.open_loop {
-                self.latency_from_send.record(received_ns.saturating_sub(sent.sent_ns));
+                self.latency_from_send
+                    .record(received_ns.saturating_sub(sent.sent_ns));
                 self.lateness.record(sent.sent_ns - sent.intended_ns);
             }
             if let Some(samples) = &mut self.samples {
                 let (intended_ns, sent_ns) = (sent.intended_ns, sent.sent_ns);
                 let connection = self.token_base + token;
-                samples.push(Sample { intended_ns, sent_ns, received_ns, connection, slice: self.window.slice });
+                samples.push(Sample {
+                    intended_ns,
+                    sent_ns,
+                    received_ns,
+                    connection,
+                    slice: self.window.slice,
+                });
             }
         } else if sent.intended_ns >= self.window.drop_until_ns {
             self.warmup.record(sent.intended_ns, latency_ns);
         }
-        let in_time = received_ns >= self.window.measure_from_ns && received_ns < self.window.end_ns;
+        let in_time =
+            received_ns >= self.window.measure_from_ns && received_ns < self.window.end_ns;
         self.counts.in_time += u64::from(in_time);
     }
 
@@ -238,7 +251,11 @@ impl Recorder {
     pub fn error(&mut self, kind: &str, text: &str) {
         match self.errors.iter_mut().find(|error| error.kind == kind) {
             Some(error) => error.count += 1,
-            None => self.errors.push(ErrorCount { kind: kind.to_owned(), count: 1, first: text.to_owned() }),
+            None => self.errors.push(ErrorCount {
+                kind: kind.to_owned(),
+                count: 1,
+                first: text.to_owned(),
+            }),
         }
     }
 }

@@ -123,22 +123,33 @@ pub enum RequestError {
 impl Request {
     /// Reads any request file; its values are not looked at.
     pub fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, RequestError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| RequestError::Unreadable { path: path.to_owned(), error })?;
-        serde_json::from_str(&text).map_err(|error| RequestError::Malformed { path: path.to_owned(), error })
+        let text = std::fs::read_to_string(path).map_err(|error| RequestError::Unreadable {
+            path: path.to_owned(),
+            error,
+        })?;
+        serde_json::from_str(&text).map_err(|error| RequestError::Malformed {
+            path: path.to_owned(),
+            error,
+        })
     }
 
     /// Refuses what cannot be carried out, before anything is started.
     pub fn check(&self) -> Result<(), RequestError> {
         let senseless = |text: String| Err(RequestError::Senseless(text));
         if self.schema != SCHEMA {
-            return senseless(format!("schema {} is not known here, only {SCHEMA} is", self.schema));
+            return senseless(format!(
+                "schema {} is not known here, only {SCHEMA} is",
+                self.schema
+            ));
         }
         if self.targets.is_empty() {
             return senseless("it names no target".to_owned());
         }
         if !(0.0..1.0).contains(&self.drop_first) {
-            return senseless(format!("drop_first is {}, not a share from 0 to below 1", self.drop_first));
+            return senseless(format!(
+                "drop_first is {}, not a share from 0 to below 1",
+                self.drop_first
+            ));
         }
         if self.measure_ns == 0 {
             return senseless("there is no time to measure in (measure_ns is 0)".to_owned());
@@ -148,11 +159,16 @@ impl Request {
         }
         let threads = self.threads.get();
         if threads > 1 && self.targets.len() > 1 {
-            return senseless("several threads can load one target only, as slices need one loop".to_owned());
+            return senseless(
+                "several threads can load one target only, as slices need one loop".to_owned(),
+            );
         }
         for target in &self.targets {
             if target.connections.get() < threads {
-                return senseless(format!("{} has fewer connections than there are threads", target.name));
+                return senseless(format!(
+                    "{} has fewer connections than there are threads",
+                    target.name
+                ));
             }
             if target.timeout_ns == 0 {
                 return senseless(format!("the time-out of {} is 0", target.name));
@@ -176,12 +192,16 @@ impl Request {
 impl TargetRequest {
     /// Where samples go, if they are wanted.
     pub fn samples_path(&self) -> Option<PathBuf> {
-        self.samples.clone().or_else(|| Some(self.directory.as_ref()?.join("samples.fbs")))
+        self.samples
+            .clone()
+            .or_else(|| Some(self.directory.as_ref()?.join("samples.fbs")))
     }
 
     /// Where the histogram log goes, if it is wanted.
     pub fn hlog_path(&self) -> Option<PathBuf> {
-        self.hlog.clone().or_else(|| Some(self.directory.as_ref()?.join("histogram.hlog")))
+        self.hlog
+            .clone()
+            .or_else(|| Some(self.directory.as_ref()?.join("histogram.hlog")))
     }
 }
 
@@ -205,7 +225,10 @@ mod tests {
     #[test]
     fn the_example_of_the_specification_is_read() {
         let request = read(GOOD).unwrap();
-        assert_eq!(request.targets[0].samples_path().unwrap(), Path::new("/abs/samples.fbs"));
+        assert_eq!(
+            request.targets[0].samples_path().unwrap(),
+            Path::new("/abs/samples.fbs")
+        );
     }
 
     #[test]
@@ -215,13 +238,37 @@ mod tests {
             (r#""seed": 123"#, r#""sead": 123"#, "unknown field `sead`"),
             (r#""in_flight": 1"#, r#""in_flight": 0"#, "nonzero"),
             (r#""connections": 1,"#, r#""connections": 0,"#, "nonzero"),
-            (r#""offer_deflate""#, r#""offer_deflat""#, "unknown field `offer_deflat`"),
-            (r#""transport": "epoll""#, r#""transport": "dpdk""#, "unknown variant `dpdk`"),
-            (r#""drop_first": 0.1"#, r#""drop_first": 1.0"#, "not a share"),
+            (
+                r#""offer_deflate""#,
+                r#""offer_deflat""#,
+                "unknown field `offer_deflat`",
+            ),
+            (
+                r#""transport": "epoll""#,
+                r#""transport": "dpdk""#,
+                "unknown variant `dpdk`",
+            ),
+            (
+                r#""drop_first": 0.1"#,
+                r#""drop_first": 1.0"#,
+                "not a share",
+            ),
             (r#""slice_ns": 25000000"#, r#""slice_ns": 25"#, "below 1 ms"),
-            (r#""measure_ns": 1000000000"#, r#""measure_ns": 0"#, "no time to measure"),
-            (r#""cpu": 1"#, r#""cpu": 1, "threads": 2"#, "fewer connections than there are threads"),
-            (r#""kind": "binary""#, r#""kind": "xml""#, "unknown variant `xml`"),
+            (
+                r#""measure_ns": 1000000000"#,
+                r#""measure_ns": 0"#,
+                "no time to measure",
+            ),
+            (
+                r#""cpu": 1"#,
+                r#""cpu": 1, "threads": 2"#,
+                "fewer connections than there are threads",
+            ),
+            (
+                r#""kind": "binary""#,
+                r#""kind": "xml""#,
+                "unknown variant `xml`",
+            ),
         ];
         for (good, bad, words) in table {
             assert!(GOOD.contains(good), "{good}");

@@ -134,7 +134,11 @@ impl LoadResult {
     pub fn fail(&mut self, kind: &str, text: &str) {
         self.verdict = Verdict::Failed;
         self.cause.get_or_insert_with(|| text.to_owned());
-        self.errors.push(ErrorCount { kind: kind.to_owned(), count: 1, first: text.to_owned() });
+        self.errors.push(ErrorCount {
+            kind: kind.to_owned(),
+            count: 1,
+            first: text.to_owned(),
+        });
     }
 }
 

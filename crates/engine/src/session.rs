@@ -99,7 +99,11 @@ impl<T: Transport> Session<T> {
     /// A session without connections.
     pub fn new(parts: SessionParts<T>) -> Self {
         let mut schedule = parts.pacer.schedule();
-        let next_due = if parts.pacer.waits_for_answers() { None } else { schedule.next_ns() };
+        let next_due = if parts.pacer.waits_for_answers() {
+            None
+        } else {
+            schedule.next_ns()
+        };
         Self {
             transport: parts.transport,
             connections: Vec::new(),
@@ -123,7 +127,12 @@ impl<T: Transport> Session<T> {
     }
 
     /// Takes over an open connection.
-    pub fn adopt(&mut self, token: u32, opened: Opened, now_ns: u64) -> Result<(), ConnectionError> {
+    pub fn adopt(
+        &mut self,
+        token: u32,
+        opened: Opened,
+        now_ns: u64,
+    ) -> Result<(), ConnectionError> {
         let (mut connection, leftover) = Connection::new(token, opened, &self.stencil.payload);
         self.transport.add(token, connection.socket())?;
         let index = token as usize;
@@ -162,7 +171,8 @@ impl<T: Transport> Session<T> {
             }
             self.send_due(now_ns, &window, clock);
             if now_ns >= window.end_ns {
-                let (began_ns, _) = *drain.get_or_insert((now_ns, self.recorder.counts.received_total));
+                let (began_ns, _) =
+                    *drain.get_or_insert((now_ns, self.recorder.counts.received_total));
                 let answered = self.recorder.waiting == 0 && !self.holds_unsent();
                 if answered || self.open == 0 || now_ns >= began_ns + self.timeout_ns {
                     break;
@@ -185,7 +195,8 @@ impl<T: Transport> Session<T> {
         }
         self.give_up_rest();
         self.active_ns += window.end_ns - window.start_ns;
-        work.answered.store(self.recorder.counts.received_total, Ordering::Relaxed);
+        work.answered
+            .store(self.recorder.counts.received_total, Ordering::Relaxed);
         window.measured_ns()
     }
 
@@ -196,10 +207,13 @@ impl<T: Transport> Session<T> {
 
     /// In a closed loop every connection may send up to its depth.
     fn release_all(&mut self, clock: &impl Clock) {
-        let Pacer::Closed { in_flight } = self.pacer else { return };
+        let Pacer::Closed { in_flight } = self.pacer else {
+            return;
+        };
         for index in 0..self.connections.len() {
             if let Some(connection) = &mut self.connections[index] {
-                connection.release((in_flight.get() as usize).saturating_sub(connection.check.waiting()));
+                connection
+                    .release((in_flight.get() as usize).saturating_sub(connection.check.waiting()));
                 self.flush(index, clock);
             }
         }
@@ -208,7 +222,9 @@ impl<T: Transport> Session<T> {
     /// Sends what the schedule wants to have left by now. Nothing to do in a closed loop.
     #[inline]
     fn send_due(&mut self, now_ns: u64, window: &Window, clock: &impl Clock) {
-        let Some(mut due_ns) = self.next_due else { return };
+        let Some(mut due_ns) = self.next_due else {
+            return;
+        };
         let until_ns = (now_ns + 1).min(window.end_ns);
         loop {
             let intended_ns = window.start_ns + due_ns.saturating_sub(self.active_ns);
@@ -216,13 +232,17 @@ impl<T: Transport> Session<T> {
                 break;
             }
             match self.pacer {
-                Pacer::Burst { .. } => (0..self.connections.len()).for_each(|index| self.push_due(index, intended_ns)),
+                Pacer::Burst { .. } => {
+                    (0..self.connections.len()).for_each(|index| self.push_due(index, intended_ns))
+                }
                 _ => {
                     let index = self.next_turn();
                     self.push_due(index, intended_ns);
                 }
             }
-            let Some(next_ns) = self.schedule.next_ns() else { break };
+            let Some(next_ns) = self.schedule.next_ns() else {
+                break;
+            };
             due_ns = next_ns;
             self.next_due = Some(next_ns);
         }
@@ -269,10 +289,17 @@ impl<T: Transport> Session<T> {
             self.failure = Some(format!("the transport failed: {error}"));
         }
         let mut last_ns = None;
-        for &Ready { token, readable, writable } in &work.ready {
+        for &Ready {
+            token,
+            readable,
+            writable,
+        } in &work.ready
+        {
             let index = token as usize;
             if readable {
-                last_ns = self.receive(index, window, clock, &mut work.receive).or(last_ns);
+                last_ns = self
+                    .receive(index, window, clock, &mut work.receive)
+                    .or(last_ns);
             }
             if writable {
                 self.flush(index, clock);
@@ -284,12 +311,21 @@ impl<T: Transport> Session<T> {
     /// Receives all that one socket holds, judges it, and in a closed loop sends what the answers released. One
     /// `recv` and one `send` per round trip, however many messages travel in it.
     #[inline]
-    fn receive(&mut self, index: usize, window: &Window, clock: &impl Clock, buffer: &mut [u8]) -> Option<u64> {
+    fn receive(
+        &mut self,
+        index: usize,
+        window: &Window,
+        clock: &impl Clock,
+        buffer: &mut [u8],
+    ) -> Option<u64> {
         let closed_loop = self.next_due.is_none();
         let mut last_ns = None;
         loop {
             let connection = self.connections[index].as_mut()?;
-            let count = match self.transport.receive(index as u32, connection.socket(), buffer) {
+            let count = match self
+                .transport
+                .receive(index as u32, connection.socket(), buffer)
+            {
                 Ok(0) => {
                     self.drop_connection(index, &ConnectionError::Ended, clock);
                     return last_ns;
@@ -304,8 +340,15 @@ impl<T: Transport> Session<T> {
             };
             let received_ns = clock.now_ns();
             last_ns = Some(received_ns);
-            match connection.take(&self.stencil.payload, &buffer[..count], received_ns, &mut self.recorder) {
-                Ok(answered) if closed_loop && received_ns < window.end_ns => connection.release(answered),
+            match connection.take(
+                &self.stencil.payload,
+                &buffer[..count],
+                received_ns,
+                &mut self.recorder,
+            ) {
+                Ok(answered) if closed_loop && received_ns < window.end_ns => {
+                    connection.release(answered)
+                }
                 Ok(_) => {}
                 Err(error) => {
                     self.drop_connection(index, &error, clock);
@@ -321,30 +364,55 @@ impl<T: Transport> Session<T> {
 
     #[inline]
     fn flush(&mut self, index: usize, clock: &impl Clock) {
-        let Some(connection) = &mut self.connections[index] else { return };
-        if let Err(error) = connection.flush(&mut self.stencil, &mut self.transport, clock, &mut self.recorder) {
+        let Some(connection) = &mut self.connections[index] else {
+            return;
+        };
+        if let Err(error) = connection.flush(
+            &mut self.stencil,
+            &mut self.transport,
+            clock,
+            &mut self.recorder,
+        ) {
             self.drop_connection(index, &error, clock);
         }
     }
 
     fn holds_unsent(&self) -> bool {
-        self.connections.iter().flatten().any(|connection| connection.unsent() > 0)
+        self.connections
+            .iter()
+            .flatten()
+            .any(|connection| connection.unsent() > 0)
     }
 
     /// Rings the transport's alarm in time for the next look around and for the end of the window.
     fn set_tick(&mut self, now_ns: u64, window: &Window) -> u64 {
-        let reopening = self.reopener.as_ref().is_some_and(|opener| opener.under_way() > 0);
+        let reopening = self
+            .reopener
+            .as_ref()
+            .is_some_and(|opener| opener.under_way() > 0);
         let tick_ns = now_ns + if reopening { REOPEN_TICK_NS } else { TICK_NS };
-        let tick_ns = if now_ns < window.end_ns { tick_ns.min(window.end_ns) } else { tick_ns };
+        let tick_ns = if now_ns < window.end_ns {
+            tick_ns.min(window.end_ns)
+        } else {
+            tick_ns
+        };
         self.transport.set_alarm(tick_ns);
         tick_ns
     }
 
     /// Gives up answers that are overdue, opens connections again, reports progress.
-    fn look_around(&mut self, now_ns: u64, window: &Window, clock: &impl Clock, work: &mut Workspace<'_>) {
+    fn look_around(
+        &mut self,
+        now_ns: u64,
+        window: &Window,
+        clock: &impl Clock,
+        work: &mut Workspace<'_>,
+    ) {
         let overdue_ns = now_ns.saturating_sub(self.timeout_ns);
         for index in 0..self.connections.len() {
-            let Some(connection) = &mut self.connections[index] else { continue };
+            let Some(connection) = &mut self.connections[index] else {
+                continue;
+            };
             if now_ns >= window.end_ns {
                 // What answers released is not sent any more, what was due still is.
                 connection.hold_back();
@@ -355,7 +423,8 @@ impl<T: Transport> Session<T> {
                 given_up += 1;
             }
             if given_up > 0 {
-                self.recorder.error("timeout", "an answer did not come within the time-out");
+                self.recorder
+                    .error("timeout", "an answer did not come within the time-out");
                 if self.pacer.waits_for_answers() && now_ns < window.end_ns {
                     connection.release(given_up);
                     self.flush(index, clock);
@@ -363,12 +432,15 @@ impl<T: Transport> Session<T> {
             }
         }
         self.reopen(clock, work);
-        work.answered.store(self.recorder.counts.received_total, Ordering::Relaxed);
+        work.answered
+            .store(self.recorder.counts.received_total, Ordering::Relaxed);
     }
 
     /// Takes over connections that were opened again, and tries once more where that failed.
     fn reopen(&mut self, clock: &impl Clock, work: &mut Workspace<'_>) {
-        let Some(opener) = &mut self.reopener else { return };
+        let Some(opener) = &mut self.reopener else {
+            return;
+        };
         if opener.under_way() == 0 {
             return;
         }
@@ -411,7 +483,9 @@ impl<T: Transport> Session<T> {
     /// A connection ended: its messages are lost, and it is opened again if that is wanted.
     #[cold]
     fn drop_connection(&mut self, index: usize, error: &ConnectionError, clock: &impl Clock) {
-        let Some(mut connection) = self.connections[index].take() else { return };
+        let Some(mut connection) = self.connections[index].take() else {
+            return;
+        };
         self.transport.remove(index as u32, connection.socket());
         self.open -= 1;
         self.recorder.error(error.kind(), &error.to_string());
@@ -420,7 +494,11 @@ impl<T: Transport> Session<T> {
             self.start_reopening(index as u32, clock);
         } else if self.open == 0 {
             let count = self.connections.len();
-            let all = if count == 1 { String::new() } else { format!(" (all {count} connections are gone)") };
+            let all = if count == 1 {
+                String::new()
+            } else {
+                format!(" (all {count} connections are gone)")
+            };
             self.failure = Some(format!("{error}{all}"));
         }
     }
@@ -436,10 +514,14 @@ impl<T: Transport> Session<T> {
     /// After the drain: what is still missing is lost.
     fn give_up_rest(&mut self) {
         if self.recorder.waiting > 0 {
-            self.recorder.error("timeout", "an answer did not come within the time-out");
+            self.recorder
+                .error("timeout", "an answer did not come within the time-out");
         }
         let mut connections = std::mem::take(&mut self.connections);
-        connections.iter_mut().flatten().for_each(|connection| self.give_up_on(connection));
+        connections
+            .iter_mut()
+            .flatten()
+            .for_each(|connection| self.give_up_on(connection));
         self.connections = connections;
         self.recorder.compact();
     }

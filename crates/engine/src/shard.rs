@@ -108,11 +108,15 @@ pub fn run<T: Transport>(
     make_transport: &impl Fn() -> io::Result<T>,
 ) -> io::Result<Vec<ShardOutcome>> {
     if let Some(cpu) = shared.cpu {
-        system::pin_thread(cpu + index as usize)
-            .map_err(|error| io::Error::new(error.kind(), format!("cannot run on CPU {cpu}: {error}")))?;
+        system::pin_thread(cpu + index as usize).map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot run on CPU {cpu}: {error}"))
+        })?;
     }
-    let lanes: io::Result<Vec<_>> =
-        shared.targets.iter().map(|target| Lane::open(shared, index, target, clock, make_transport()?)).collect();
+    let lanes: io::Result<Vec<_>> = shared
+        .targets
+        .iter()
+        .map(|target| Lane::open(shared, index, target, clock, make_transport()?))
+        .collect();
     // Every thread gets here, whatever happened to it, or the others would wait for ever.
     shared.barrier.wait();
     let mut lanes = lanes?;
@@ -120,7 +124,13 @@ pub fn run<T: Transport>(
     let mut samples = Vec::new();
     if shared.targets.iter().any(|target| target.samples.is_some()) {
         // Written once, so that no page fault falls into the timed part.
-        samples.resize(SAMPLE_ROOM, Sample { slice: u32::MAX, ..Sample::default() });
+        samples.resize(
+            SAMPLE_ROOM,
+            Sample {
+                slice: u32::MAX,
+                ..Sample::default()
+            },
+        );
         samples.clear();
     }
     for turn in shared.turns {
@@ -129,7 +139,13 @@ pub fn run<T: Transport>(
         }
         let lane = &mut lanes[turn.target];
         if lane.session.failure.is_none() {
-            lane.take_turn(turn, clock, &mut work, &mut samples, &shared.targets[turn.target]);
+            lane.take_turn(
+                turn,
+                clock,
+                &mut work,
+                &mut samples,
+                &shared.targets[turn.target],
+            );
         }
     }
     Ok(lanes.into_iter().map(Lane::finish).collect())
@@ -150,17 +166,30 @@ impl<T: Transport> Lane<T> {
         let mut random = SmallRng::seed_from_u64(shared.seed ^ u64::from(index) << 32);
         let offer = request.offer_deflate.then(Offer::usual);
         let make_opener = |random: &mut SmallRng| {
-            Opener::new(target.endpoint.clone(), offer, request.timeout_ns, SmallRng::from_rng(random))
+            Opener::new(
+                target.endpoint.clone(),
+                offer,
+                request.timeout_ns,
+                SmallRng::from_rng(random),
+            )
         };
         let mut opener = make_opener(&mut random)?;
-        let pacer = share_pacer(request.pacer, shared.threads, shared.seed ^ u64::from(index));
+        let pacer = share_pacer(
+            request.pacer,
+            shared.threads,
+            shared.seed ^ u64::from(index),
+        );
         let open_loop = !pacer.waits_for_answers();
         let session = Session::new(SessionParts {
             transport,
             payload: target.payload.clone(),
             pacer,
             timeout_ns: request.timeout_ns,
-            reopener: if request.reconnect { Some(make_opener(&mut random)?) } else { None },
+            reopener: if request.reconnect {
+                Some(make_opener(&mut random)?)
+            } else {
+                None
+            },
             recorder: Recorder::new(open_loop, first),
             key: random.random(),
         });
@@ -200,20 +229,32 @@ impl<T: Transport> Lane<T> {
                 return Err(format!("interrupted after {opened} of {count} connections"));
             }
             let now_ns = clock.now_ns();
-            let due = |number: u32| ramp.is_none_or(|rate| began_ns + rate.span_ns(u64::from(number)) <= now_ns);
+            let due = |number: u32| {
+                ramp.is_none_or(|rate| began_ns + rate.span_ns(u64::from(number)) <= now_ns)
+            };
             while started < count && opener.under_way() < HANDSHAKES_AT_ONCE && due(started) {
-                opener.start(started, now_ns).map_err(|error| error.to_string())?;
+                opener
+                    .start(started, now_ns)
+                    .map_err(|error| error.to_string())?;
                 started += 1;
             }
-            let wait = if ramp.is_some() && started < count { Wait::Poll } else { Wait::Sleep };
-            opener.poll(clock, wait, &mut outcomes).map_err(|error| error.to_string())?;
+            let wait = if ramp.is_some() && started < count {
+                Wait::Poll
+            } else {
+                Wait::Sleep
+            };
+            opener
+                .poll(clock, wait, &mut outcomes)
+                .map_err(|error| error.to_string())?;
             for (token, outcome) in outcomes.drain(..) {
                 let connection = outcome.map_err(|error| error.to_string())?;
                 self.handshakes.record(connection.handshake_ns);
                 if self.options.is_none() {
                     self.options = Some(Options::of(&connection));
                 }
-                self.session.adopt(token, connection, now_ns).map_err(|error| error.to_string())?;
+                self.session
+                    .adopt(token, connection, now_ns)
+                    .map_err(|error| error.to_string())?;
                 opened += 1;
             }
         }
@@ -235,7 +276,13 @@ impl<T: Transport> Lane<T> {
         let drop_until_ns = start_ns + turn.drop_ns;
         let measure_from_ns = drop_until_ns + turn.warmup_ns;
         let end_ns = start_ns + turn.length_ns;
-        let window = Window { start_ns, drop_until_ns, measure_from_ns, end_ns, slice: turn.slice };
+        let window = Window {
+            start_ns,
+            drop_until_ns,
+            measure_from_ns,
+            end_ns,
+            slice: turn.slice,
+        };
         self.session.recorder.samples = target.samples.is_some().then(|| std::mem::take(samples));
         let measured_ns = self.session.run(window, clock, work);
         self.cpu_ns += system::thread_cpu_ns() - cpu_before_ns;
@@ -243,8 +290,12 @@ impl<T: Transport> Lane<T> {
             scheduler_before.map_or(0, |before| RunDelay::of_this_thread().stalls_since(before));
         self.measured_ns += measured_ns;
         self.slices += u32::from(measured_ns > 0);
-        if let (Some(mut taken), Some(writer)) = (self.session.recorder.samples.take(), &target.samples) {
-            let mut writer = writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let (Some(mut taken), Some(writer)) =
+            (self.session.recorder.samples.take(), &target.samples)
+        {
+            let mut writer = writer
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             taken.drain(..).for_each(|sample| writer.append(sample));
             *samples = taken;
         }
@@ -272,10 +323,16 @@ impl Options {
     fn of(connection: &crate::opening::Opened) -> Self {
         let socket = std::os::fd::AsRawFd::as_raw_fd(&connection.socket);
         Self {
-            deflate: connection.established.deflate.map(|agreement| agreement.to_string()),
+            deflate: connection
+                .established
+                .deflate
+                .map(|agreement| agreement.to_string()),
             nodelay: system::nodelay(socket),
             congestion_control: system::congestion_control(socket),
-            tls: connection.tls.as_ref().and_then(crate::tls::Tls::description),
+            tls: connection
+                .tls
+                .as_ref()
+                .and_then(crate::tls::Tls::description),
             subprotocol: connection.established.subprotocol.clone(),
         }
     }
@@ -284,17 +341,26 @@ impl Options {
 /// First number and count of a thread's connections; the first threads take one more if it does not come out even.
 fn share(connections: u32, threads: u32, index: u32) -> (u32, u32) {
     let (each, rest) = (connections / threads, connections % threads);
-    (each * index + rest.min(index), each + u32::from(index < rest))
+    (
+        each * index + rest.min(index),
+        each + u32::from(index < rest),
+    )
 }
 
 /// A thread's part of a rate that is meant for all connections. The parts add up to the whole.
 fn share_pacer(pacer: Pacer, threads: u32, seed: u64) -> Pacer {
     let part = |rate: Rate| {
-        Rate::try_from(((rate.as_f64() / f64::from(threads)) * 1000.0).round() / 1000.0).unwrap_or(rate)
+        Rate::try_from(((rate.as_f64() / f64::from(threads)) * 1000.0).round() / 1000.0)
+            .unwrap_or(rate)
     };
     match pacer {
-        Pacer::Constant { rate_per_s } => Pacer::Constant { rate_per_s: part(rate_per_s) },
-        Pacer::Poisson { rate_per_s, .. } => Pacer::Poisson { rate_per_s: part(rate_per_s), seed },
+        Pacer::Constant { rate_per_s } => Pacer::Constant {
+            rate_per_s: part(rate_per_s),
+        },
+        Pacer::Poisson { rate_per_s, .. } => Pacer::Poisson {
+            rate_per_s: part(rate_per_s),
+            seed,
+        },
         other => other,
     }
 }

@@ -38,7 +38,13 @@ pub struct Timing {
 pub fn turns(timing: &Timing, targets: usize) -> Vec<Turn> {
     let Some(slice_ns) = timing.slice_ns else {
         let length_ns = timing.warmup_ns + timing.measure_ns;
-        let turn = |target| Turn { target, length_ns, drop_ns: 0, warmup_ns: timing.warmup_ns, slice: 0 };
+        let turn = |target| Turn {
+            target,
+            length_ns,
+            drop_ns: 0,
+            warmup_ns: timing.warmup_ns,
+            slice: 0,
+        };
         return (0..targets).map(turn).collect();
     };
     let slice_ns = slice_ns.max(1);
@@ -55,7 +61,11 @@ pub fn turns(timing: &Timing, targets: usize) -> Vec<Turn> {
             target,
             length_ns: slice_ns,
             drop_ns,
-            warmup_ns: if measured.is_some() { 0 } else { slice_ns - drop_ns },
+            warmup_ns: if measured.is_some() {
+                0
+            } else {
+                slice_ns - drop_ns
+            },
             slice: measured.unwrap_or(0) as u32,
         }));
     }
@@ -70,7 +80,13 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn timing(slice_ns: Option<u64>, seed: u64) -> Timing {
-        Timing { warmup_ns: 100 * MS, measure_ns: 1000 * MS, slice_ns, drop_first: 0.1, seed }
+        Timing {
+            warmup_ns: 100 * MS,
+            measure_ns: 1000 * MS,
+            slice_ns,
+            drop_first: 0.1,
+            seed,
+        }
     }
 
     proptest! {
@@ -92,7 +108,12 @@ mod tests {
 
     #[test]
     fn the_seed_decides_the_order() {
-        let order = |seed| turns(&timing(Some(25 * MS), seed), 6).iter().map(|turn| turn.target).collect::<Vec<_>>();
+        let order = |seed| {
+            turns(&timing(Some(25 * MS), seed), 6)
+                .iter()
+                .map(|turn| turn.target)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(order(7), order(7));
         assert_ne!(order(7), order(8));
     }
@@ -100,7 +121,13 @@ mod tests {
     #[test]
     fn without_slices_each_target_has_one_long_turn() {
         let turns = turns(&timing(None, 1), 2);
-        let turn = |target| Turn { target, length_ns: 1100 * MS, drop_ns: 0, warmup_ns: 100 * MS, slice: 0 };
+        let turn = |target| Turn {
+            target,
+            length_ns: 1100 * MS,
+            drop_ns: 0,
+            warmup_ns: 100 * MS,
+            slice: 0,
+        };
         assert_eq!(turns, [turn(0), turn(1)]);
     }
 }

@@ -34,7 +34,8 @@ pub fn run(arguments: &SpinArguments) -> Result<ExitCode> {
     let stop = system::catch_interrupts();
     end_with_parent()?;
     let cpu = arguments.cpu;
-    system::pin_thread(cpu).with_context(|| format!("cannot run on CPU {cpu}; see `nproc` and `taskset -p $$`"))?;
+    system::pin_thread(cpu)
+        .with_context(|| format!("cannot run on CPU {cpu}; see `nproc` and `taskset -p $$`"))?;
     yield_to_everyone()?;
     spin(stop);
     Ok(ExitCode::SUCCESS)

@@ -16,7 +16,10 @@ pub fn check(status: i32) -> io::Result<i32> {
 /// Binds the calling thread to one CPU.
 pub fn pin_thread(cpu: usize) -> io::Result<()> {
     if cpu >= libc::CPU_SETSIZE as usize {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("there is no CPU {cpu}")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("there is no CPU {cpu}"),
+        ));
     }
     // SAFETY: an all-zero cpu_set_t is an empty set, and CPU_SET stays within it for a CPU below CPU_SETSIZE.
     let set = unsafe {
@@ -32,7 +35,8 @@ pub fn pin_thread(cpu: usize) -> io::Result<()> {
 pub fn set_option(socket: RawFd, level: i32, option: i32, value: i32) -> io::Result<()> {
     let size = size_of_val(&value) as libc::socklen_t;
     // SAFETY: the pointer and the size describe `value`.
-    check(unsafe { libc::setsockopt(socket, level, option, (&raw const value).cast(), size) }).map(drop)
+    check(unsafe { libc::setsockopt(socket, level, option, (&raw const value).cast(), size) })
+        .map(drop)
 }
 
 /// The congestion control that every connection asks for: the default of Linux, named because a host may default to
@@ -44,7 +48,15 @@ pub fn set_congestion_control(socket: RawFd) {
     let name = CONGESTION_CONTROL.as_bytes();
     let size = name.len() as libc::socklen_t;
     // SAFETY: the pointer and the size describe `name`. Refusal is harmless and reported by the reader below.
-    unsafe { libc::setsockopt(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_ptr().cast(), size) };
+    unsafe {
+        libc::setsockopt(
+            socket,
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            name.as_ptr().cast(),
+            size,
+        )
+    };
 }
 
 /// The congestion control in force on a socket.
@@ -53,10 +65,19 @@ pub fn congestion_control(socket: RawFd) -> Option<String> {
     let mut size = name.len() as libc::socklen_t;
     // SAFETY: the pointer and the size describe `name`; the kernel writes at most that much.
     let status = unsafe {
-        libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_mut_ptr().cast(), &mut size)
+        libc::getsockopt(
+            socket,
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            name.as_mut_ptr().cast(),
+            &mut size,
+        )
     };
     check(status).ok()?;
-    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    let end = name
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(name.len());
     Some(String::from_utf8_lossy(&name[..end]).into_owned())
 }
 
@@ -66,7 +87,13 @@ pub fn nodelay(socket: RawFd) -> bool {
     let mut size = size_of_val(&value) as libc::socklen_t;
     // SAFETY: the pointer and the size describe `value`.
     let status = unsafe {
-        libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, (&raw mut value).cast(), &mut size)
+        libc::getsockopt(
+            socket,
+            libc::IPPROTO_TCP,
+            libc::TCP_NODELAY,
+            (&raw mut value).cast(),
+            &mut size,
+        )
     };
     status == 0 && value != 0
 }
@@ -76,7 +103,15 @@ pub fn take_socket_error(socket: RawFd) -> io::Result<()> {
     let mut code = 0_i32;
     let mut size = size_of_val(&code) as libc::socklen_t;
     // SAFETY: the pointer and the size describe `code`.
-    check(unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_ERROR, (&raw mut code).cast(), &mut size) })?;
+    check(unsafe {
+        libc::getsockopt(
+            socket,
+            libc::SOL_SOCKET,
+            libc::SO_ERROR,
+            (&raw mut code).cast(),
+            &mut size,
+        )
+    })?;
     if code == 0 {
         Ok(())
     } else {
@@ -86,7 +121,10 @@ pub fn take_socket_error(socket: RawFd) -> io::Result<()> {
 
 /// CPU time of the calling thread in ns.
 pub fn thread_cpu_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` is a valid place for one timespec.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -105,8 +143,14 @@ impl RunDelay {
     /// Reads `/proc/thread-self/schedstat` (about 15 µs); zeros where the kernel keeps none.
     pub fn of_this_thread() -> Self {
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        let mut fields = text.split_ascii_whitespace().skip(1).map(|field| field.parse().unwrap_or(0));
-        Self { waited_ns: fields.next().unwrap_or(0), runs: fields.next().unwrap_or(0) }
+        let mut fields = text
+            .split_ascii_whitespace()
+            .skip(1)
+            .map(|field| field.parse().unwrap_or(0));
+        Self {
+            waited_ns: fields.next().unwrap_or(0),
+            runs: fields.next().unwrap_or(0),
+        }
     }
 }
 
@@ -122,14 +166,20 @@ impl RunDelay {
 
 /// Lets the process hold `wanted` sockets, up to the hard limit.
 pub fn raise_file_limit(wanted: u64) -> io::Result<()> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: `limit` is a valid place for one rlimit.
     check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
     if limit.rlim_cur >= wanted {
         return Ok(());
     }
     if limit.rlim_max < wanted {
-        let text = format!("{wanted} files are needed, {} are allowed (see `ulimit -Hn`)", limit.rlim_max);
+        let text = format!(
+            "{wanted} files are needed, {} are allowed (see `ulimit -Hn`)",
+            limit.rlim_max
+        );
         return Err(io::Error::other(text));
     }
     limit.rlim_cur = wanted;

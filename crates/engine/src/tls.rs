@@ -12,7 +12,10 @@ pub struct Tls {
 impl Tls {
     /// A session that has yet to say hello.
     pub fn new(endpoint: &TlsEndpoint) -> Result<Self, rustls::Error> {
-        let session = rustls::ClientConnection::new(endpoint.config.clone(), endpoint.name.clone())?;
+        let mut session =
+            rustls::ClientConnection::new(endpoint.config.clone(), endpoint.name.clone())?;
+        // Every call drains the session at once; its usual limit of 64 KiB would only cut large messages.
+        session.set_buffer_limit(None);
         Ok(Self { session })
     }
 
@@ -45,7 +48,10 @@ impl Tls {
     pub fn decrypt(&mut self, mut wire: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
         while !wire.is_empty() {
             self.session.read_tls(&mut wire)?;
-            let state = self.session.process_new_packets().map_err(io::Error::other)?;
+            let state = self
+                .session
+                .process_new_packets()
+                .map_err(io::Error::other)?;
             let start = plain.len();
             plain.resize(start + state.plaintext_bytes_to_read(), 0);
             self.session.reader().read_exact(&mut plain[start..])?;
@@ -56,6 +62,9 @@ impl Tls {
 
 impl std::fmt::Debug for Tls {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Tls").field("description", &self.description()).finish_non_exhaustive()
+        formatter
+            .debug_struct("Tls")
+            .field("description", &self.description())
+            .finish_non_exhaustive()
     }
 }

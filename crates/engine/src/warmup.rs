@@ -63,15 +63,27 @@ impl WarmupBins {
 
     /// The quantiles of each bin.
     pub fn summarize(self) -> Warmup {
-        let filled = self.latencies.into_iter().enumerate().filter(|(_, latencies)| !latencies.is_empty());
+        let filled = self
+            .latencies
+            .into_iter()
+            .enumerate()
+            .filter(|(_, latencies)| !latencies.is_empty());
         let bins = filled.map(|(bin, mut latencies)| {
             latencies.sort_unstable();
             let count = latencies.len();
             // Nearest rank ⌈q·n⌉ in integers, counted from 1.
             let at = |percent: usize| latencies[(count * percent).div_ceil(100) - 1];
-            WarmupBin { start_ns: bin as u64 * BIN_NS, count, p50: at(50), p99: at(99) }
+            WarmupBin {
+                start_ns: bin as u64 * BIN_NS,
+                count,
+                p50: at(50),
+                p99: at(99),
+            }
         });
-        Warmup { bin_ns: BIN_NS, bins: bins.collect() }
+        Warmup {
+            bin_ns: BIN_NS,
+            bins: bins.collect(),
+        }
     }
 }
 
@@ -88,8 +100,18 @@ mod tests {
         bins.begin(9_000_000_000, BIN_NS);
         (1..=100).for_each(|latency| bins.record(9_000_000_001, latency));
         let warmup = bins.summarize();
-        let first = WarmupBin { start_ns: 0, count: 1, p50: 7, p99: 7 };
-        let second = WarmupBin { start_ns: BIN_NS, count: 100, p50: 50, p99: 99 };
+        let first = WarmupBin {
+            start_ns: 0,
+            count: 1,
+            p50: 7,
+            p99: 7,
+        };
+        let second = WarmupBin {
+            start_ns: BIN_NS,
+            count: 100,
+            p50: 50,
+            p99: 99,
+        };
         assert_eq!(warmup.bins, [first, second]);
     }
 }

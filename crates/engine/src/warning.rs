@@ -99,7 +99,11 @@ impl Serialize for Warning {
             code: &'static str,
             text: String,
         }
-        Fields { code: self.code(), text: self.text() }.serialize(serializer)
+        Fields {
+            code: self.code(),
+            text: self.text(),
+        }
+        .serialize(serializer)
     }
 }
 
@@ -108,16 +112,25 @@ pub fn advice(result: &LoadResult, numbered: bool, spins: bool) -> Vec<Warning> 
     let mut warnings = Vec::new();
     if let Pacer::Closed { in_flight } = result.pacer {
         let hidden = result.round_trips_per_s * EXAMPLE_STALL_S;
-        warnings.push(Warning::ClosedLoop { hidden, seen: u64::from(in_flight.get()) * u64::from(result.connections) });
-    } else if let (Some(p99_9_ns), Some(latency_p99_ns)) = (result.lateness_ns.p99_9, result.latency_ns.p99) {
+        warnings.push(Warning::ClosedLoop {
+            hidden,
+            seen: u64::from(in_flight.get()) * u64::from(result.connections),
+        });
+    } else if let (Some(p99_9_ns), Some(latency_p99_ns)) =
+        (result.lateness_ns.p99_9, result.latency_ns.p99)
+    {
         if p99_9_ns > latency_p99_ns / 10 {
-            warnings.push(Warning::Lateness { p99_9_ns, latency_p99_ns });
+            warnings.push(Warning::Lateness {
+                p99_9_ns,
+                latency_p99_ns,
+            });
         }
     }
     if result.latency_ns.count < FEW_SAMPLES {
         warnings.push(Warning::FewSamples(result.latency_ns.count));
     }
-    let busy = result.engine_cpu_ns as f64 / (result.measured_ns.max(1) as f64 * f64::from(result.threads));
+    let busy = result.engine_cpu_ns as f64
+        / (result.measured_ns.max(1) as f64 * f64::from(result.threads));
     if !spins && busy > BUSY_SHARE {
         warnings.push(Warning::GeneratorBound(busy.min(1.0)));
     }

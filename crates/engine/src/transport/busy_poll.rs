@@ -19,7 +19,10 @@ pub struct BusyPoll {
 impl BusyPoll {
     /// An empty set.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { epoll: Epoll::new()?, tokens: Vec::new() })
+        Ok(Self {
+            epoll: Epoll::new()?,
+            tokens: Vec::new(),
+        })
     }
 }
 
@@ -39,7 +42,11 @@ impl Transport for BusyPoll {
         if self.tokens.len() > TRIED_IN_TURN {
             return self.epoll.ready(Wait::Poll, into);
         }
-        into.extend(self.tokens.iter().map(|&token| Ready { token, readable: true, writable: true }));
+        into.extend(self.tokens.iter().map(|&token| Ready {
+            token,
+            readable: true,
+            writable: true,
+        }));
         Ok(())
     }
 

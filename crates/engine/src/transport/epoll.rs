@@ -31,18 +31,37 @@ impl Epoll {
         // SAFETY: no pointers; the descriptors that come back are ours alone.
         let (epoll, timer) = unsafe {
             let epoll = check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?;
-            let timer = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC | libc::TFD_NONBLOCK);
-            (OwnedFd::from_raw_fd(epoll), OwnedFd::from_raw_fd(check(timer)?))
+            let timer = libc::timerfd_create(
+                libc::CLOCK_MONOTONIC,
+                libc::TFD_CLOEXEC | libc::TFD_NONBLOCK,
+            );
+            (
+                OwnedFd::from_raw_fd(epoll),
+                OwnedFd::from_raw_fd(check(timer)?),
+            )
         };
-        let set = Self { epoll, timer, events: Box::new([libc::epoll_event { events: 0, u64: 0 }; EVENTS]) };
-        set.control(libc::EPOLL_CTL_ADD, set.timer.as_raw_fd(), libc::EPOLLIN, ALARM)?;
+        let set = Self {
+            epoll,
+            timer,
+            events: Box::new([libc::epoll_event { events: 0, u64: 0 }; EVENTS]),
+        };
+        set.control(
+            libc::EPOLL_CTL_ADD,
+            set.timer.as_raw_fd(),
+            libc::EPOLLIN,
+            ALARM,
+        )?;
         Ok(set)
     }
 
     fn control(&self, operation: i32, socket: RawFd, interest: i32, token: u64) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: (interest | libc::EPOLLET) as u32, u64: token };
+        let mut event = libc::epoll_event {
+            events: (interest | libc::EPOLLET) as u32,
+            u64: token,
+        };
         // SAFETY: `event` outlives the call, and the kernel checks the descriptors.
-        check(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, socket, &mut event) }).map(drop)
+        check(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, socket, &mut event) })
+            .map(drop)
     }
 }
 
@@ -62,14 +81,23 @@ impl Transport for Epoll {
         let timeout_ms = if wait == Wait::Poll { 0 } else { -1 };
         // SAFETY: `events` has room for EVENTS events and outlives the call.
         let count = unsafe {
-            libc::epoll_wait(self.epoll.as_raw_fd(), self.events.as_mut_ptr(), EVENTS as i32, timeout_ms)
+            libc::epoll_wait(
+                self.epoll.as_raw_fd(),
+                self.events.as_mut_ptr(),
+                EVENTS as i32,
+                timeout_ms,
+            )
         };
         let count = match usize::try_from(count) {
             Ok(count) => count,
             Err(_) => {
                 let error = io::Error::last_os_error();
                 // A signal came: the loop looks at its flag.
-                return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+                return if error.kind() == io::ErrorKind::Interrupted {
+                    Ok(())
+                } else {
+                    Err(error)
+                };
             }
         };
         for event in &self.events[..count] {
@@ -98,7 +126,10 @@ impl Transport for Epoll {
     fn set_alarm(&mut self, at_ns: u64) {
         let at_ns = at_ns.max(1); // zero would disarm the timer
         let alarm = libc::itimerspec {
-            it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
+            it_interval: libc::timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            },
             it_value: libc::timespec {
                 tv_sec: (at_ns / 1_000_000_000) as libc::time_t,
                 tv_nsec: (at_ns % 1_000_000_000) as libc::c_long,
@@ -106,7 +137,12 @@ impl Transport for Epoll {
         };
         // SAFETY: `alarm` outlives the call; no old value is asked for. It cannot fail with a valid time.
         unsafe {
-            libc::timerfd_settime(self.timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &alarm, std::ptr::null_mut());
+            libc::timerfd_settime(
+                self.timer.as_raw_fd(),
+                libc::TFD_TIMER_ABSTIME,
+                &alarm,
+                std::ptr::null_mut(),
+            );
         }
     }
 }

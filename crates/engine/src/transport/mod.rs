@@ -82,7 +82,14 @@ pub trait Transport {
 #[inline]
 pub(crate) fn receive_now(socket: RawFd, into: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the pointer and the length describe `into`, which outlives the call.
-    let count = unsafe { libc::recv(socket, into.as_mut_ptr().cast(), into.len(), libc::MSG_DONTWAIT) };
+    let count = unsafe {
+        libc::recv(
+            socket,
+            into.as_mut_ptr().cast(),
+            into.len(),
+            libc::MSG_DONTWAIT,
+        )
+    };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
