@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from feedbench.analyze.blocks import boil_down
 from feedbench.analyze.effects import cliffs_delta, sample_messages
-from feedbench.analyze.slices import medians, slices_of
+from feedbench.analyze.slices import in_time, medians, slices_of
 from feedbench.analyze.warmup import WarmupClass, classify, classify_block, classify_cell
 from feedbench.samples import RECORD, Ending, Samples
 
@@ -34,6 +34,21 @@ def test_slices_and_their_medians() -> None:
     assert slices == [(0, 3), (3, 5)]
     assert medians(u64([5, 1, 9, 4, 2]), slices) == [5, 2]
     assert slices_of(np.array([], np.uint32)) == []
+
+
+def test_an_unsliced_measurement_is_cut_into_parts_to_see_its_course() -> None:
+    assert in_time([(0, 3), (3, 5)]) == [(0, 3), (3, 5)]
+    assert in_time([]) == []
+    parts = in_time([(0, 1_000)])
+    assert len(parts) == 40
+    assert parts[0] == (0, 25)
+    assert parts[-1] == (975, 1_000)
+    assert in_time([(0, 3)]) == [(0, 1), (1, 2), (2, 3)]
+    slowing = [*wobbling(40_000, 600, 1), *wobbling(60_000, 1_000, 2)]
+    assert (
+        boil_down(samples(slowing, [0] * 1_600), 0, ["p50"], warmup_ns=[], straddling=1).warmup_class
+        == "slowdown"
+    )
 
 
 @given(LATENCIES, LATENCIES)

@@ -12,7 +12,7 @@ from feedbench.analyze import quantiles
 from feedbench.analyze.effects import sample_messages
 from feedbench.analyze.evidence import CellBlock
 from feedbench.analyze.impossible import Witness
-from feedbench.analyze.slices import medians, slices_of
+from feedbench.analyze.slices import in_time, medians, slices_of
 from feedbench.analyze.warmup import WarmupClass, classify_block
 from feedbench.errors import RunDirectoryError
 from feedbench.samples import Nanoseconds, Samples, read_samples
@@ -69,7 +69,7 @@ def boil_down(
         latency_ns=ascending,
         latency_from_send_ns=ascending if same else np.sort(from_send),
         sampled_ns=sample_messages(latency, slices),
-        warmup_class=classify_block(warmup_ns, medians(latency, slices)),
+        warmup_class=classify_block(warmup_ns, medians(latency, in_time(slices))),
         witness=_witness(samples, ascending, from_send, straddling),
         cut_short=not samples.complete,
     )

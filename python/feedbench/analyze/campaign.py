@@ -158,7 +158,7 @@ def _advice_on_question(evidence: Evidence, question: QuestionFinding) -> Iterat
         )
     pairs = len(list(combinations({cell for decision in question.decisions for cell in decision.cells}, 2)))
     needed = blocks_needed(pairs, 1 - evidence.plan.protocol.confidence)
-    if question.blocks_used < needed:
+    if pairs and question.blocks_used < needed:
         yield advice(
             Code.FEW_BLOCKS, question=question.id, used=question.blocks_used, needed=needed, pairs=pairs
         )
