@@ -189,3 +189,154 @@ impl Check {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::payload::{PayloadKind, PayloadRequest};
+    use proptest::prelude::*;
+
+    fn payload() -> Payload {
+        let request = PayloadRequest {
+            kind: PayloadKind::Text,
+            bytes: Some(24),
+            file: None,
+        };
+        Payload::new(&request).unwrap()
+    }
+
+    fn message(payload: &Payload, number: u64) -> Vec<u8> {
+        let mut bytes = payload.bytes.clone();
+        let counter = payload.counter.unwrap();
+        counter.write(&counter.number(number), &mut bytes, [0; 4]);
+        bytes
+    }
+
+    fn sent(number: u64) -> Sent {
+        Sent {
+            intended_ns: number,
+            sent_ns: number,
+        }
+    }
+
+    /// A check with messages 0 to `count` − 1 on the way, each sent at the time of its number.
+    fn check(payload: &Payload, count: u64) -> Check {
+        let mut check = Check::new(payload);
+        (0..count).for_each(|number| check.sent(sent(number)));
+        check
+    }
+
+    #[test]
+    fn each_kind_of_answer_has_its_verdict() {
+        use Verdict::{Duplicate, Early, InOrder, OutOfOrder, Wrong};
+        let table: [(&str, &[u64], &[Verdict]); 6] = [
+            (
+                "in order",
+                &[0, 1, 2],
+                &[InOrder(sent(0)), InOrder(sent(1)), InOrder(sent(2))],
+            ),
+            (
+                "two swapped",
+                &[1, 0, 2],
+                &[Early(sent(1)), OutOfOrder(sent(0)), InOrder(sent(2))],
+            ),
+            (
+                "one repeated",
+                &[0, 0, 1],
+                &[InOrder(sent(0)), Duplicate, InOrder(sent(1))],
+            ),
+            (
+                "an early one repeated",
+                &[2, 2, 0],
+                &[Early(sent(2)), Duplicate, OutOfOrder(sent(0))],
+            ),
+            (
+                "all backwards",
+                &[2, 1, 0],
+                &[Early(sent(2)), OutOfOrder(sent(1)), OutOfOrder(sent(0))],
+            ),
+            (
+                "a number never sent",
+                &[9, 1],
+                &[Wrong(sent(0)), InOrder(sent(1))],
+            ),
+        ];
+        let payload = payload();
+        for (sentence, answers, verdicts) in table {
+            let mut check = check(&payload, 3);
+            let found: Vec<_> = answers
+                .iter()
+                .map(|&n| check.answer(&payload, Opcode::Text, &message(&payload, n)))
+                .collect();
+            assert_eq!(found, verdicts, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn content_and_kind_have_to_be_right() {
+        let payload = payload();
+        let mut check = check(&payload, 3);
+        let mut changed = message(&payload, 0);
+        changed[20] ^= 1;
+        assert_eq!(
+            check.answer(&payload, Opcode::Text, &changed),
+            Verdict::Wrong(sent(0))
+        );
+        assert_eq!(
+            check.answer(&payload, Opcode::Binary, &message(&payload, 1)),
+            Verdict::Wrong(sent(1))
+        );
+        assert_eq!(
+            check.answer(&payload, Opcode::Text, &message(&payload, 2)[1..]),
+            Verdict::Wrong(sent(2))
+        );
+        assert_eq!(
+            check.answer(&payload, Opcode::Text, b"hello"),
+            Verdict::Unasked
+        );
+    }
+
+    #[test]
+    fn an_answer_after_giving_up_is_late_once_and_then_a_duplicate() {
+        let payload = payload();
+        let mut check = check(&payload, 3);
+        assert_eq!(check.give_up(1), Some(sent(0)));
+        assert_eq!(
+            check.give_up(1),
+            None,
+            "message 1 left too late to be overdue"
+        );
+        let answer = message(&payload, 0);
+        assert_eq!(check.answer(&payload, Opcode::Text, &answer), Verdict::Late);
+        assert_eq!(
+            check.answer(&payload, Opcode::Text, &answer),
+            Verdict::Duplicate
+        );
+        assert_eq!(check.waiting(), 2);
+    }
+
+    proptest! {
+        /// Whatever order the answers come in, each message is settled exactly once.
+        #[test]
+        fn every_message_is_settled_once(order in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle()) {
+            let payload = payload();
+            let mut check = check(&payload, 40);
+            let mut settled = Vec::new();
+            let mut swapped = 0;
+            for &number in &order {
+                match check.answer(&payload, Opcode::Text, &message(&payload, number)) {
+                    Verdict::InOrder(sent) | Verdict::Early(sent) => settled.push(sent.sent_ns),
+                    Verdict::OutOfOrder(sent) => {
+                        swapped += 1;
+                        settled.push(sent.sent_ns);
+                    }
+                    odd => prop_assert!(false, "{:?}", odd),
+                }
+            }
+            prop_assert_eq!(&settled, &order);
+            prop_assert_eq!(check.waiting(), 0);
+            let late = (1..40).filter(|&at| order[..at].iter().any(|&before| before > order[at])).count();
+            prop_assert_eq!(swapped, late);
+        }
+    }
+}

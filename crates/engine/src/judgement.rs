@@ -164,11 +164,11 @@ fn verdict(asked: &TargetRequest, sum: &ShardOutcome) -> (Verdict, Option<String
             )),
         );
     }
-    let harmful = |error: &&ErrorCount| {
-        !HARMLESS_ERRORS.contains(&error.kind.as_str())
-            && !(asked.reconnect && error.kind == "closed")
+    let harmless = |error: &ErrorCount| {
+        HARMLESS_ERRORS.contains(&error.kind.as_str())
+            || (asked.reconnect && error.kind == "closed")
     };
-    if let Some(error) = sum.recorder.errors.iter().find(harmful) {
+    if let Some(error) = sum.recorder.errors.iter().find(|error| !harmless(error)) {
         return (
             Verdict::Failed,
             Some(format!("{} ({} times)", error.first, error.count)),

@@ -2,24 +2,28 @@
 
 mod support;
 
+use std::path::Path;
 use std::sync::Arc;
 
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use support::{count, json, load, load_briefly, serve, serve_tls, Behaviour};
 
 #[test]
 fn wss_is_loaded_when_its_authority_is_trusted_and_refused_otherwise() {
-    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-    let directory = tempfile::tempdir().unwrap();
-    let authority = directory.path().join("ca.pem");
-    std::fs::write(&authority, made.cert.pem()).unwrap();
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    let certificates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/certificates");
+    let authority = certificates.join("server.pem");
+    let chain = CertificateDer::pem_file_iter(&authority)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let key = PrivateKeyDer::from_pem_file(certificates.join("server.key")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
+        .with_single_cert(chain, key)
         .unwrap();
     let url = format!("wss://{}/echo", serve_tls(Arc::new(config)));
     let brief = ["--duration", "200ms", "--warmup", "0ms"];

@@ -97,16 +97,16 @@ fn serve_one(mut socket: impl Read + Write, behaviour: Behaviour) -> io::Result<
         .first()
         .filter(|_| behaviour == Behaviour::Deflate);
     let agreement = offer.map(|offer| offer.answer(Agreement::default()));
-    socket.write_all(
-        &Acceptance {
-            subprotocol: None,
-            deflate: agreement,
-        }
-        .encode(&upgrade),
-    )?;
+    let acceptance = Acceptance {
+        subprotocol: None,
+        deflate: agreement,
+    };
+    let mut head = acceptance.encode(&upgrade);
     if behaviour == Behaviour::Greet {
-        send(&mut socket, Opcode::Text, b"hello")?;
+        // In the same segment, so that it is there before the first message leaves.
+        append(&mut head, Header::message(Opcode::Text, 5, None), b"hello");
     }
+    socket.write_all(&head)?;
     let mut streams = agreement.map(|agreement| {
         let decompressor = Decompressor::new(agreement.client_window_bits(), false, 1 << 20);
         (
