@@ -186,7 +186,6 @@ def test_resources_are_differences_and_memory_is_per_connection() -> None:
         after=reading(
             at_ns=30, cpu_ns=400, run_delay_ns=9, rss_peak_bytes=9_000, voluntary_switches=7, threads=2
         ),
-        rss_idle_bytes=1_000,
         rss_connected_bytes=4_200,
         connections=32,
     )
@@ -197,29 +196,24 @@ def test_resources_are_differences_and_memory_is_per_connection() -> None:
 
 
 def test_what_can_not_be_told_apart_is_null() -> None:
-    shared = Usage(reading(), reading(cpu_ns=9), 0, 4, connections=2, shared=True).document()
+    shared = Usage(reading(), reading(cpu_ns=9), 4, connections=2, shared=True).document()
     assert (shared["cpu_ns"], shared["memory_per_connection_bytes"], shared["voluntary_switches"]) == (
         None,
         None,
         None,
     )
-    single = Usage(reading(), reading(cpu_ns=9), 0, 4, connections=1).document()
+    single = Usage(reading(), reading(cpu_ns=9), 4, connections=1).document()
     assert (single["cpu_ns"], single["memory_per_connection_bytes"]) == (9, None)
-    later = Usage(reading(), reading(cpu_ns=9), 0, 4, connections=2, outgrown=True).document()
+    later = Usage(reading(), reading(cpu_ns=9), 4, connections=2, comparable=False).document()
     assert (later["cpu_ns"], later["memory_per_connection_bytes"]) == (9, None)
 
 
-def test_a_process_outgrows_what_it_held_before(tmp_path: Path) -> None:
+def test_memory_compares_only_in_a_process_that_carried_less_before(tmp_path: Path) -> None:
     lab = make_laboratory(tmp_path)
     fleet = Fleet(lab.plan, lab.registry, lab.project, lab.directory, block=0, cpus=())
-    assert [fleet.outgrew("a", connections) for connections in (4, 4, 2, 8, 8)] == [
-        False,
-        True,
-        True,
-        False,
-        True,
-    ]
-    assert not fleet.outgrew("b", 1)
+    found = [fleet.comparable("a", connections) for connections in (4, 4, 2, 8, 8)]
+    assert found == [False, False, False, True, False]
+    assert not fleet.comparable("b", 1)
 
 
 def pressure(at_ns: int, busy: dict[int, int]) -> Pressure:

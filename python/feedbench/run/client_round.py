@@ -45,7 +45,7 @@ def _measure(
     folder, url = context.folder(block, cell.id), context.url(fleet, cell)
     memory = MemoryWhileConnected({cell.process: server})
     before = read_tree(server.pid)
-    outgrown = fleet.outgrew(cell.process, load.connections)
+    comparable = fleet.comparable(cell.process, load.connections)
     call = call_client(
         context.registry.get(cell.target if round_.client == OWN else round_.client),
         load,
@@ -66,10 +66,9 @@ def _measure(
         measured.usages[cell.id] = Usage(
             before=before,
             after=after,
-            rss_idle_bytes=fleet.fresh_rss_bytes[cell.process],
             rss_connected_bytes=memory.rss_bytes.get(cell.process),
             connections=load.connections,
-            outgrown=outgrown,
+            comparable=comparable,
         )
         measured.targets_cpu_ns += after.cpu_ns - before.cpu_ns
         waited_ns = after.run_delay_ns - before.run_delay_ns

@@ -29,7 +29,7 @@ def measure_by_engine(
     memory = MemoryWhileConnected({name: fleet.running[name] for name in process_ids})
     before = read_servers(fleet.running, process_ids)
     held = {name: _connections(plan, cells, name) for name in process_ids}
-    outgrown = {name: fleet.outgrew(name, connections) for name, connections in held.items()}
+    comparable = {name: fleet.comparable(name, connections) for name, connections in held.items()}
     call = call_engine(
         context.engine,
         engine_request(
@@ -65,11 +65,10 @@ def measure_by_engine(
             measured.usages[cell.id] = Usage(
                 before=before[cell.process],
                 after=after[cell.process],
-                rss_idle_bytes=fleet.fresh_rss_bytes[cell.process],
                 rss_connected_bytes=memory.rss_bytes.get(cell.process),
                 connections=plan.condition(cell.condition).load.connections,
                 shared=shares[cell.process] > 1,
-                outgrown=outgrown[cell.process],
+                comparable=comparable[cell.process],
             )
 
 

@@ -13,13 +13,12 @@ from feedbench.launch import Server, UnsupportedError, serve
 from feedbench.paths import Project, RunDirectory
 from feedbench.plan import Plan, Process
 from feedbench.registry import Registry
-from feedbench.run.resources import read_rss_bytes, tree
 from feedbench.run.status import Outcome
 
 
 @dataclass
 class Fleet:
-    """`running` and, for those that are not, why; what each held in memory when fresh: all by process id."""
+    """`running` and, for those that are not, why: both by process id."""
 
     plan: Plan
     registry: Registry
@@ -30,7 +29,6 @@ class Fleet:
     ready_deadline_s: float = 30.0
     running: dict[str, Server] = field(default_factory=dict)
     lost: dict[str, Outcome] = field(default_factory=dict)
-    fresh_rss_bytes: dict[str, int] = field(default_factory=dict)
     _most_connections: dict[str, int] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
 
@@ -57,9 +55,7 @@ class Fleet:
                 continue
             told(f"starting {process_id}")
             try:
-                server = self._stack.enter_context(self._serve(process))
-                self.running[process_id] = server
-                self.fresh_rss_bytes[process_id] = read_rss_bytes(tree(server.pid))
+                self.running[process_id] = self._stack.enter_context(self._serve(process))
             except UnsupportedError as error:
                 self.lost[process_id] = Outcome("unsupported", str(error))
             except TargetError as error:
@@ -74,11 +70,15 @@ class Fleet:
                 self.lost[process_id] = Outcome("unsupported" if unsupported else "failed", str(death))
                 del self.running[process_id]
 
-    def outgrew(self, process_id: str, connections: int) -> bool:
-        """Notes what a process is about to hold; whether it held as many before in this block."""
+    def comparable(self, process_id: str, connections: int) -> bool:
+        """Notes what a process is about to hold; whether memory then and before tells what connections cost.
+
+        It does not in a fresh process, whose heap grows with the first traffic, ten times what connections
+        take; nor in one that held as many before and may still keep their memory.
+        """
         most = self._most_connections.get(process_id, 0)
         self._most_connections[process_id] = max(most, connections)
-        return connections <= most
+        return 0 < most < connections
 
     def processes(self, process_ids: Sequence[str]) -> dict[str, subprocess.Popen[bytes]]:
         """The running ones among `process_ids`."""

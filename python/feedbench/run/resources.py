@@ -99,18 +99,16 @@ def own_cpu_ns() -> int:
 class Usage:
     """What one cell cost its target.
 
-    `rss_idle_bytes` is of the fresh process, before its first round. `shared`: it served several cells of
-    this round, which can't be told apart. `outgrown`: it held as many connections in an earlier round, whose
-    memory it may still keep.
+    `shared`: it served several cells of this round, which can't be told apart. `comparable`: before this
+    round it had carried traffic, but over fewer connections (see Fleet.comparable).
     """
 
     before: TreeReading
     after: TreeReading
-    rss_idle_bytes: int
     rss_connected_bytes: int | None
     connections: int
     shared: bool = False
-    outgrown: bool = False
+    comparable: bool = True
 
     def document(self) -> dict[str, Any]:
         """resources.json."""
@@ -121,7 +119,7 @@ class Usage:
             "cpu_ns": self._own(self.after.cpu_ns - self.before.cpu_ns),
             "run_delay_ns": self._own(self.after.run_delay_ns - self.before.run_delay_ns),
             "wall_ns": self.after.at_ns - self.before.at_ns,
-            "rss_idle_bytes": self.rss_idle_bytes,
+            "rss_idle_bytes": self.before.rss_bytes,
             "rss_connected_bytes": self._own(self.rss_connected_bytes),
             "rss_peak_bytes": self.after.rss_peak_bytes,
             "connections": self.connections,
@@ -136,10 +134,10 @@ class Usage:
         return None if self.shared else amount
 
     def _per_connection_bytes(self) -> int | None:
-        if self.rss_connected_bytes is None or self.connections < 2 or self.outgrown:
+        if self.rss_connected_bytes is None or self.connections < 2 or not self.comparable:
             return None
         # A collector may have given memory back since the idle reading; less than nothing says only that.
-        return max(0, self.rss_connected_bytes - self.rss_idle_bytes) // self.connections
+        return max(0, self.rss_connected_bytes - self.before.rss_bytes) // self.connections
 
 
 def _read_process(pid: int) -> TreeReading | None:
