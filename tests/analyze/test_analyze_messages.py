@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from feedbench.analyze.blocks import boil_down
 from feedbench.analyze.effects import cliffs_delta, sample_messages
 from feedbench.analyze.slices import in_time, medians, slices_of
-from feedbench.analyze.warmup import WarmupClass, classify, classify_block, classify_cell
+from feedbench.analyze.warmup import (
+    Course,
+    WarmupClass,
+    classify,
+    classify_block,
+    classify_cell,
+    without_machine,
+)
 from feedbench.samples import RECORD, Ending, Samples
 
 LATENCIES = st.lists(st.integers(0, 50), min_size=1, max_size=12)
@@ -45,10 +52,9 @@ def test_an_unsliced_measurement_is_cut_into_parts_to_see_its_course() -> None:
     assert parts[-1] == (975, 1_000)
     assert in_time([(0, 3)]) == [(0, 1), (1, 2), (2, 3)]
     slowing = [*wobbling(40_000, 600, 1), *wobbling(60_000, 1_000, 2)]
-    assert (
-        boil_down(samples(slowing, [0] * 1_600), 0, ["p50"], warmup_ns=[], straddling=1).warmup_class
-        == "slowdown"
-    )
+    values = boil_down(samples(slowing, [0] * 1_600), 0, ["p50"], warmup_ns=[], straddling=1)
+    assert not values.course.interleaved
+    assert classify_block(values.course) == "slowdown"
 
 
 @given(LATENCIES, LATENCIES)
@@ -127,7 +133,28 @@ def test_measuring_decides_before_the_warm_up_does(
         [value for place, (level, count) in enumerate(levels) for value in wobbling(level, count, place)]
         for levels in (warmup, measured)
     ]
-    assert classify_block(*series) == expected
+    course = Course(tuple(series[0]), tuple(series[1]), interleaved=True)
+    assert classify_block(course) == expected
+
+
+def test_what_all_targets_do_at_once_is_the_machines() -> None:
+    """The machine slows down by a third at the end of a block; one target slows down by itself half-way."""
+    machine = np.array([1.0] * 30 + [1.33] * 10)
+    own = [np.ones(40), np.ones(40), np.ones(40), np.array([1.0] * 15 + [1.2] * 25)]
+    courses = [
+        Course(
+            (),
+            tuple(int(value) for value in np.array(wobbling(30_000 * k, 40, k)) * machine * change),
+            interleaved=True,
+        )
+        for k, change in enumerate(own, start=1)
+    ]
+    assert classify_block(courses[0]) == "no_steady_state"
+    found = [classify_block(course) for course in without_machine(courses)]
+    assert found == ["flat", "flat", "flat", "slowdown"]
+    assert without_machine(courses[:2]) == courses[:2]  # two can't outvote each other
+    alone = [Course((), course.measured_ns, interleaved=False) for course in courses]
+    assert without_machine(alone) == alone  # not measured at the same time
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from feedbench.analyze.effects import sample_messages
 from feedbench.analyze.evidence import CellBlock
 from feedbench.analyze.impossible import Witness
 from feedbench.analyze.slices import in_time, medians, slices_of
-from feedbench.analyze.warmup import WarmupClass, classify_block
+from feedbench.analyze.warmup import Course
 from feedbench.errors import RunDirectoryError
 from feedbench.samples import Nanoseconds, Samples, read_samples
 
@@ -29,7 +29,7 @@ class BlockValues:
     latency_ns: Nanoseconds
     latency_from_send_ns: Nanoseconds
     sampled_ns: Nanoseconds
-    warmup_class: WarmupClass
+    course: Course
     witness: Witness
     cut_short: bool
 
@@ -69,7 +69,7 @@ def boil_down(
         latency_ns=ascending,
         latency_from_send_ns=ascending if same else np.sort(from_send),
         sampled_ns=sample_messages(latency, slices),
-        warmup_class=classify_block(warmup_ns, medians(latency, in_time(slices))),
+        course=Course(tuple(warmup_ns), tuple(medians(latency, in_time(slices))), len(slices) > 1),
         witness=_witness(samples, ascending, from_send, straddling),
         cut_short=not samples.complete,
     )

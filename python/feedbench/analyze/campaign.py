@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from feedbench.analyze.advice import Advice, Code, advice
-from feedbench.analyze.cells import MeasuredCell, measure_cell
+from feedbench.analyze.cells import MeasuredCell, measure_cell, settle_warmup
 from feedbench.analyze.controls import judge_sentinels
 from feedbench.analyze.evidence import Evidence, read_evidence
 from feedbench.analyze.findings import CellFinding, Findings, NotMeasured, OptionsFinding, QuestionFinding
@@ -37,7 +37,11 @@ def find(evidence: Evidence) -> Findings:
     gates = {entry.id: judge_round(evidence, entry) for entry in plan.rounds}
     dropped = {name: {drop.block for drop in judged.dropped} for name, judged in gates.items()}
     rounds = {cell.id: evidence.round_of(cell.id).id for cell in plan.cells}
-    cells = {cell.id: measure_cell(evidence, cell, dropped[rounds[cell.id]]) for cell in plan.cells}
+    measured = {cell.id: measure_cell(evidence, cell, dropped[rounds[cell.id]]) for cell in plan.cells}
+    for entry in plan.rounds:
+        settled = settle_warmup([measured[name] for name in entry.cells])
+        measured.update(zip(entry.cells, settled, strict=True))
+    cells = {cell.id: measured[cell.id] for cell in plan.cells}
     values = {name: cell.values for name, cell in cells.items()}
     sentinels = judge_sentinels(plan, values)
     questions = tuple(

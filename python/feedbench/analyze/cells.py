@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from feedbench.analyze.findings import CellFinding, Estimate, ImpossibleFinding
 from feedbench.analyze.impossible import check_cell, messages_under_way, straddling
 from feedbench.analyze.intervals import lower_median, median_interval
 from feedbench.analyze.options import options_in_force
-from feedbench.analyze.warmup import classify_cell
+from feedbench.analyze.warmup import Course, WarmupClass, classify_block, classify_cell, without_machine
 from feedbench.plan import Cell
 from feedbench.samples import Nanoseconds
 
@@ -38,6 +38,7 @@ class CellValues:
 class MeasuredCell:
     finding: CellFinding
     values: CellValues
+    courses: Mapping[int, Course]
     impossible: tuple[ImpossibleFinding, ...]
     cut_short: bool
 
@@ -93,7 +94,7 @@ def measure_cell(evidence: Evidence, cell: Cell, dropped: Collection[int]) -> Me
         rss_connected_bytes=_typical(kept, "rss_connected_bytes"),
         ceiling_share=share,
         generator_bound=is_generator_bound(share),
-        warmup_class=classify_cell([values.warmup_class for _, values in kept]),
+        warmup_class="flat",  # until settle_warmup has seen the other cells of the round
         options=_options(evidence, cell, results.values()),
         version=receipt.get("version"),
         toolchain=receipt.get("toolchain"),
@@ -104,7 +105,8 @@ def measure_cell(evidence: Evidence, cell: Cell, dropped: Collection[int]) -> Me
     }
     sampled = {values.block: values.sampled_ns for _, values in kept}
     values_of = CellValues(by_quantile, sampled, from_send["mean"], throughput.value)
-    return MeasuredCell(finding, values_of, tuple(broken), cut_short)
+    courses = {values.block: values.course for _, values in kept}
+    return MeasuredCell(finding, values_of, courses, tuple(broken), cut_short)
 
 
 def _pool(parts: Sequence[Nanoseconds]) -> Nanoseconds:
@@ -162,3 +164,19 @@ def _options(evidence: Evidence, cell: Cell, results: Collection[CellBlock]) -> 
     if receipt.get("mode"):
         declared["build_mode"] = receipt["mode"]
     return options_in_force(declared, evidence.plan.process(cell.process).knobs, negotiated)
+
+
+def settle_warmup(cells: Sequence[MeasuredCell]) -> list[MeasuredCell]:
+    """The cells of one round with their warm-up classes judged anew, block by block, without the machine's
+    course.
+    """
+    classes: list[list[WarmupClass]] = [[] for _ in cells]
+    for block in sorted({block for cell in cells for block in cell.courses}):
+        present = [place for place, cell in enumerate(cells) if block in cell.courses]
+        courses = without_machine([cells[place].courses[block] for place in present])
+        for place, course in zip(present, courses, strict=True):
+            classes[place].append(classify_block(course))
+    return [
+        replace(cell, finding=replace(cell.finding, warmup_class=classify_cell(own)))
+        for cell, own in zip(cells, classes, strict=True)
+    ]

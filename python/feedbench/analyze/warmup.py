@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -42,16 +43,49 @@ def classify(series_ns: Sequence[int]) -> WarmupClass:
     return "slowdown" if last[1] > fastest[1] + SAME_LEVEL else "warmup"
 
 
-def classify_block(warmup_ns: Sequence[int], slices_ns: Sequence[int]) -> WarmupClass:
+@dataclass(frozen=True)
+class Course:
+    """Medians of one process in time order, in ns: of its warm-up's bins, and of its slices (`interleaved`
+    with other targets') or equal parts of an unsliced measurement.
+    """
+
+    warmup_ns: tuple[int, ...]
+    measured_ns: tuple[int, ...]
+    interleaved: bool
+
+
+def without_machine(courses: Sequence[Course]) -> list[Course]:
+    """The courses of one round in one block, without what all of them do at the same time.
+
+    A machine changes its own level for seconds (29 to 39 µs and back, seen in every target's slices at once).
+    So the k-th slices of all targets, each relative to its own median, show the machine's course in their
+    median; the rest is the target's own. Two targets can't outvote each other, so it takes three.
+    """
+    together = [course for course in courses if course.interleaved]
+    length = min((len(course.measured_ns) for course in together), default=0)
+    if len(together) < 3 or length == 0:
+        return list(courses)
+    relative = np.array([course.measured_ns[:length] for course in together], np.float64)
+    relative /= np.maximum(np.median(relative, axis=1, keepdims=True), 1.0)
+    machine = np.median(relative, axis=0)
+    return [
+        replace(course, measured_ns=tuple(map(int, course.measured_ns[:length] / machine)))
+        if course.interleaved
+        else course
+        for course in courses
+    ]
+
+
+def classify_block(course: Course) -> WarmupClass:
     """The class of one process: what was measured decides; else whether the warm-up before it was needed.
 
     The two are never joined to one series: a slice begins after other targets had the CPU, a warm-up bin does
     not, and that step would pass for a change of the target.
     """
-    measured = classify(slices_ns)
+    measured = classify(course.measured_ns)
     if measured != "flat":
         return measured
-    before = classify(warmup_ns)
+    before = classify(course.warmup_ns)
     # It moved until the end of the warm-up, and is steady since.
     return "warmup" if before == "no_steady_state" else before
 
