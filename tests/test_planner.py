@@ -273,3 +273,25 @@ def test_the_estimate_counts_warm_up_measuring_and_starting() -> None:
     assert one.estimate_ns > len(one.cells) * 3_000_000_000
     ten = plan_of('[protocol]\nblocks = 10\nwarmup = "1s"\nmeasure = "2s"\n')
     assert ten.estimate_ns == 10 * one.estimate_ns
+
+
+def test_where_sentinel_or_control_is_not_here_another_target_stands_in() -> None:
+    registry = make_registry(
+        make_target("c/floor", knobs=DELAY),
+        make_target("node/ws"),
+        make_target("go/gorilla", knobs=DELAY),
+        states={
+            "c/floor": State("missing", "no C compiler", None),
+            "node/ws": State("missing", "no node", None),
+        },
+    )
+    plan = plan_of(
+        'reference = "node/ws"\n' + CONTROL,
+        targets='"c/floor", "node/ws", "go/gorilla"',
+        registry=registry,
+    )
+    assert plan.questions[0].sentinel == ("go-gorilla+all", "go-gorilla~sentinel+all")
+    assert plan.questions[0].control == ("go-gorilla+all", "go-gorilla~control+all")
+    assert (
+        Skipped(None, "node/ws", "not here, so the sentinel is a copy of go/gorilla instead") in plan.skipped
+    )

@@ -67,7 +67,8 @@ def make_plan(scenario: Scenario, registry: Registry, *, seed: int | None = None
     chosen_seed = scenario.seed if seed is None else seed
     conditions = _conditions(scenario)
     usable, skipped = _usable(scenario, registry)
-    variants, without_knob = _variants(scenario, registry, usable)
+    copies, stand_ins = _copies(scenario, registry, usable)
+    variants, without_knob = _variants(scenario, registry, usable, copies)
     cells, without_client = _cells(scenario, variants, conditions, registry)
     rounds = _rounds(cells, conditions, compare=scenario.compare)
     processes = _used(variants, cells, host)
@@ -88,7 +89,7 @@ def make_plan(scenario: Scenario, registry: Registry, *, seed: int | None = None
         rounds=rounds,
         questions=_questions(scenario, cells),
         blocks=_blocks(scenario.protocol.blocks, chosen_seed, processes, rounds),
-        skipped=(*skipped, *without_knob, *without_client),
+        skipped=(*skipped, *stand_ins, *without_knob, *without_client),
         protocol=scenario.protocol,
         gates=scenario.gates,
         expect=scenario.expect,
@@ -139,13 +140,38 @@ def _usable(scenario: Scenario, registry: Registry) -> tuple[set[str], list[Skip
     return usable, skipped
 
 
-def _variants(
+def _copies(
     scenario: Scenario, registry: Registry, usable: set[str]
+) -> tuple[list[tuple[str, Copy]], list[Skipped]]:
+    """What sentinel and control are copies of.
+
+    Where the scenario's choice is not on this machine another of its targets stands in, by name: without the
+    two nothing could be ranked, and any program can be compared with itself.
+    """
+    wanted: list[tuple[str, Copy]] = [(scenario.sentinel, "sentinel")]
+    if scenario.control is not None:
+        wanted.append((scenario.control.target, "control"))
+    chosen = {name for name, _ in wanted}
+    copies: list[tuple[str, Copy]] = []
+    stand_ins = []
+    for name, copy in wanted:
+        able = [
+            other
+            for other in sorted(scenario.targets, key=lambda other: other in chosen)
+            if other in usable and (copy == "sentinel" or "delay_ns" in registry.get(other).knobs)
+        ]
+        if name not in usable and able:
+            stand_ins.append(Skipped(None, name, f"not here, so the {copy} is a copy of {able[0]} instead"))
+            copies.append((able[0], copy))
+        else:
+            copies.append((name, copy))
+    return copies, stand_ins
+
+
+def _variants(
+    scenario: Scenario, registry: Registry, usable: set[str], copies: Sequence[tuple[str, Copy]]
 ) -> tuple[list[_Variant], list[Skipped]]:
     """Every process that might be started, the originals of sentinel and control among them."""
-    copies: list[tuple[str, Copy]] = [(scenario.sentinel, "sentinel")]
-    if scenario.control is not None:
-        copies.append((scenario.control.target, "control"))
     names = dict.fromkeys([*scenario.targets, *(name for name, _ in copies)])
     variants: list[_Variant] = []
     skipped: list[Skipped] = []
