@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 
 HARD_STOP_STATUS = 130
+AGAIN_S = 0.5
 
 
 class Interrupted(BaseException):
@@ -30,6 +32,7 @@ class Interruption:
     def __enter__(self) -> Interruption:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._note)
+        signal.signal(signal.SIGALRM, self._again)
         return self
 
     def __exit__(
@@ -37,6 +40,7 @@ class Interruption:
     ) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         os.close(self._reader)
         os.close(self._writer)
 
@@ -51,7 +55,11 @@ class Interruption:
 
     @contextmanager
     def raising(self) -> Iterator[None]:
-        """Within, a signal raises Interrupted at once, and so does one that came before."""
+        """Within, a signal raises Interrupted at once, and so does one that came before.
+
+        A handler's exception is lost when it strikes inside a finaliser, so it is raised again each half
+        second until the block is left.
+        """
         if self.asked:
             raise Interrupted
         self._raising = True
@@ -59,6 +67,7 @@ class Interruption:
             yield
         finally:
             self._raising = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
@@ -66,4 +75,10 @@ class Interruption:
             os._exit(HARD_STOP_STATUS)
         os.write(self._writer, b"!")
         if self._raising:
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_S, AGAIN_S)
+            raise Interrupted
+
+    def _again(self, number: int, frame: FrameType | None) -> None:
+        # Clean-up that the first one set going must not be cut off by the next.
+        if self._raising and not isinstance(sys.exc_info()[1], Interrupted):
             raise Interrupted
