@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use feedbench_wire::frame::Opcode;
 
-use crate::payload::{Counter, Number, Payload};
+use crate::payload::{Number, Payload};
 
 /// When a message left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,24 +52,25 @@ const REMEMBERED_LOST: usize = 1024;
 #[derive(Debug)]
 pub struct Check {
     /// The oldest message's number.
-    expected: Option<(Counter, Number)>,
+    expected: Option<Number>,
     slots: VecDeque<Slot>,
     /// Number of the oldest slot.
     oldest: u64,
     /// Slots that are already answered.
     answered_early: usize,
-    lost: VecDeque<u64>,
+    /// Numbers given up, the latest last. Hardly any connection has one.
+    lost: Option<Box<VecDeque<u64>>>,
 }
 
 impl Check {
     /// Nothing is on the way yet; message 0 comes next.
     pub fn new(payload: &Payload) -> Self {
         Self {
-            expected: payload.counter.map(|counter| (counter, counter.number(0))),
+            expected: payload.counter.map(|counter| counter.number(0)),
             slots: VecDeque::with_capacity(4),
             oldest: 0,
             answered_early: 0,
-            lost: VecDeque::new(),
+            lost: None,
         }
     }
 
@@ -85,33 +86,35 @@ impl Check {
         self.slots.push_back(Slot::Waiting(sent));
     }
 
-    /// Judges one answer; `sent` is the payload that all messages were made from.
+    /// Judges one answer; `question` is what all messages were made from.
     #[inline]
-    pub fn answer(&mut self, sent: &Payload, opcode: Opcode, payload: &[u8]) -> Verdict {
-        let equal = match &self.expected {
-            Some((counter, number)) => counter.matches(number, payload, &sent.bytes),
-            None => payload == sent.bytes,
+    pub fn answer(&mut self, question: &Payload, opcode: Opcode, payload: &[u8]) -> Verdict {
+        let equal = match (&question.counter, &self.expected) {
+            (Some(counter), Some(number)) => counter.matches(number, payload, &question.bytes),
+            _ => payload == question.bytes,
         };
-        if equal && opcode == sent.opcode && self.answered_early == 0 {
-            if let Some(Slot::Waiting(sent)) = self.slots.pop_front() {
-                self.step();
-                return Verdict::InOrder(sent);
+        if equal && opcode == question.opcode && self.answered_early == 0 {
+            if let Some(Slot::Waiting(times)) = self.slots.pop_front() {
+                self.step(question);
+                return Verdict::InOrder(times);
             }
         }
-        self.odd_answer(sent, opcode, payload)
+        self.odd_answer(question, opcode, payload)
     }
 
     /// Any answer that is not simply the next one.
     #[cold]
-    fn odd_answer(&mut self, sent: &Payload, opcode: Opcode, payload: &[u8]) -> Verdict {
-        let distance = match &self.expected {
-            _ if opcode != sent.opcode => None,
-            Some((counter, number)) => counter.distance(number, payload, &sent.bytes),
+    fn odd_answer(&mut self, question: &Payload, opcode: Opcode, payload: &[u8]) -> Verdict {
+        let distance = match (&question.counter, &self.expected) {
+            _ if opcode != question.opcode => None,
+            (Some(counter), Some(number)) => counter.distance(number, payload, &question.bytes),
             // Without a counter one message is like the other, and the oldest is answered first.
-            None => (payload == sent.bytes).then_some(0),
+            _ => (payload == question.bytes).then_some(0),
         };
         let Some(distance) = distance else {
-            return self.take_oldest().map_or(Verdict::Unasked, Verdict::Wrong);
+            return self
+                .take_oldest(question)
+                .map_or(Verdict::Unasked, Verdict::Wrong);
         };
         let Ok(ahead) = usize::try_from(distance) else {
             return self.past_answer(distance);
@@ -124,7 +127,7 @@ impl Check {
                     .skip(ahead)
                     .any(|slot| matches!(slot, Slot::Answered));
                 if ahead == 0 {
-                    self.take_oldest();
+                    self.take_oldest(question);
                 } else {
                     self.slots[ahead] = Slot::Answered;
                     self.answered_early += 1;
@@ -137,54 +140,55 @@ impl Check {
             }
             Some(Slot::Answered) => Verdict::Duplicate,
             // A number that was never sent, or an answer too many.
-            None => self.take_oldest().map_or(Verdict::Unasked, Verdict::Wrong),
+            None => self
+                .take_oldest(question)
+                .map_or(Verdict::Unasked, Verdict::Wrong),
         }
     }
 
     /// The counter of a message before the oldest one.
     fn past_answer(&mut self, distance: i64) -> Verdict {
         let number = self.oldest.wrapping_add_signed(distance);
-        match self.lost.iter().position(|&lost| lost == number) {
-            Some(index) => {
-                self.lost.remove(index);
-                Verdict::Late
-            }
-            None => Verdict::Duplicate,
-        }
+        let found = self.lost.as_mut().and_then(|lost| {
+            let index = lost.iter().position(|&other| other == number)?;
+            lost.remove(index)
+        });
+        found.map_or(Verdict::Duplicate, |_| Verdict::Late)
     }
 
     /// Gives up the oldest message if it left before `before_ns`.
-    pub fn give_up(&mut self, before_ns: u64) -> Option<Sent> {
+    pub fn give_up(&mut self, question: &Payload, before_ns: u64) -> Option<Sent> {
         match self.slots.front() {
             Some(Slot::Waiting(sent)) if sent.sent_ns < before_ns => {
-                if self.lost.len() == REMEMBERED_LOST {
-                    self.lost.pop_front();
+                let lost = self.lost.get_or_insert_default();
+                if lost.len() == REMEMBERED_LOST {
+                    lost.pop_front();
                 }
-                self.lost.push_back(self.oldest);
-                self.take_oldest()
+                lost.push_back(self.oldest);
+                self.take_oldest(question)
             }
             _ => None,
         }
     }
 
     /// Removes the oldest waiting message, and the answered ones that follow it.
-    fn take_oldest(&mut self) -> Option<Sent> {
+    fn take_oldest(&mut self, question: &Payload) -> Option<Sent> {
         let Some(Slot::Waiting(sent)) = self.slots.pop_front() else {
             return None;
         };
-        self.step();
+        self.step(question);
         while let Some(Slot::Answered) = self.slots.front() {
             self.slots.pop_front();
             self.answered_early -= 1;
-            self.step();
+            self.step(question);
         }
         Some(sent)
     }
 
     #[inline]
-    fn step(&mut self) {
+    fn step(&mut self, question: &Payload) {
         self.oldest += 1;
-        if let Some((counter, number)) = &mut self.expected {
+        if let (Some(counter), Some(number)) = (&question.counter, &mut self.expected) {
             counter.increment(number);
         }
     }
@@ -300,9 +304,9 @@ mod tests {
     fn an_answer_after_giving_up_is_late_once_and_then_a_duplicate() {
         let payload = payload();
         let mut check = check(&payload, 3);
-        assert_eq!(check.give_up(1), Some(sent(0)));
+        assert_eq!(check.give_up(&payload, 1), Some(sent(0)));
         assert_eq!(
-            check.give_up(1),
+            check.give_up(&payload, 1),
             None,
             "message 1 left too late to be overdue"
         );

@@ -18,8 +18,8 @@ use crate::transport::Transport;
 
 /// A message beyond this is not an answer to anything that was sent.
 const MESSAGE_LIMIT_BYTES: usize = 256 << 20;
-/// Frames are built up to about this many bytes before they are handed to the socket.
-const BATCH_BYTES: usize = 256 << 10;
+/// Frames are handed to the socket in rows of up to about this many bytes.
+const BATCH_BYTES: usize = 64 << 10;
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -79,8 +79,8 @@ struct Layers {
     plain: Vec<u8>,
 }
 
-/// The frame of the next message, masked, for all connections of a session: only the counter's bytes change from one
-/// message to the next.
+/// A row of masked frames for all connections of a session: only the counters' bytes change from one message to the
+/// next, so that any number of messages goes out in one call without being put together first.
 ///
 /// That needs one mask key for all, where RFC 6455 (10.3) wants a new one for each frame, so that a script cannot
 /// choose the bytes that a proxy sees. Nobody but us chooses bytes here, and every key takes a server the same time to
@@ -89,33 +89,45 @@ pub struct Stencil {
     /// What all messages are made from.
     pub payload: Payload,
     key: MaskKey,
-    frame: Vec<u8>,
-    /// Where the payload begins in `frame`.
+    frames: Vec<u8>,
+    frame_bytes: usize,
+    /// Where the payload begins in a frame.
     header_bytes: usize,
 }
 
 impl Stencil {
-    /// The frame of message 0.
+    /// Frames of message 0, up to [`BATCH_BYTES`] of them, but at least one.
     pub fn new(payload: Payload, key: MaskKey) -> Self {
         let mut frame = Vec::with_capacity(payload.bytes.len() + frame::MAXIMUM_HEADER_BYTES);
         let header = Header::message(payload.opcode, payload.bytes.len() as u64, Some(key));
         frame::append(&mut frame, header, &payload.bytes);
+        let frame_bytes = frame.len();
+        let frames = frame.repeat((BATCH_BYTES / frame_bytes).max(1));
         Self {
             payload,
             key,
-            frame,
+            frames,
+            frame_bytes,
             header_bytes: header.encoded_bytes(),
         }
     }
 
-    /// The frame with this number, which is then counted on.
+    /// How many frames there are.
+    fn room(&self) -> usize {
+        self.frames.len() / self.frame_bytes
+    }
+
+    /// The next `count` frames, numbered; at most [`room`](Self::room).
     #[inline]
-    fn next_frame(&mut self, number: &mut Option<Number>) -> &[u8] {
+    fn next_frames(&mut self, count: usize, number: &mut Option<Number>) -> &[u8] {
+        let row = &mut self.frames[..count * self.frame_bytes];
         if let (Some(counter), Some(number)) = (self.payload.counter, number) {
-            counter.write(number, &mut self.frame[self.header_bytes..], self.key);
-            counter.increment(number);
+            for frame in row.chunks_exact_mut(self.frame_bytes) {
+                counter.write(number, &mut frame[self.header_bytes..], self.key);
+                counter.increment(number);
+            }
         }
-        &self.frame
+        row
     }
 }
 
@@ -230,13 +242,12 @@ impl Connection {
                 return Ok(());
             }
             let now_ns = clock.now_ns();
-            if count == 1 && self.layers.is_none() {
-                self.note_sent(now_ns, recorder);
-                return self.send_frame(stencil, transport);
-            }
-            while self.unsent() > 0 && self.out.len() < BATCH_BYTES {
-                self.note_sent(now_ns, recorder);
-                self.append_frame(stencil)?;
+            let count = count.min(stencil.room());
+            (0..count).for_each(|_| self.note_sent(now_ns, recorder));
+            if self.layers.is_none() {
+                self.send_frames(count, stencil, transport)?;
+            } else {
+                (0..count).try_for_each(|_| self.append_frame(stencil))?;
             }
         }
     }
@@ -261,30 +272,31 @@ impl Connection {
         recorder.sent(intended_ns);
     }
 
-    /// Hands one frame to the socket without copying it first.
+    /// Hands frames to the socket without copying them first; only what it does not take is kept.
     #[inline]
-    fn send_frame(
+    fn send_frames(
         &mut self,
+        count: usize,
         stencil: &mut Stencil,
         transport: &mut impl Transport,
     ) -> Result<(), ConnectionError> {
-        let frame = stencil.next_frame(&mut self.next);
-        let taken = match transport.send(self.token, self.socket.as_raw_fd(), frame) {
+        let frames = stencil.next_frames(count, &mut self.next);
+        let taken = match transport.send(self.token, self.socket.as_raw_fd(), frames) {
             Ok(taken) => taken,
             Err(error) if is_temporary(&error) => 0,
             Err(error) => return Err(error.into()),
         };
-        if taken < frame.len() {
-            self.out.extend_from_slice(&frame[taken..]);
+        if taken < frames.len() {
+            self.out.extend_from_slice(&frames[taken..]);
         }
         Ok(())
     }
 
-    /// Adds the next message's frame to `out`.
+    /// Adds the next message's frame to `out`, compressed and encrypted as agreed.
     fn append_frame(&mut self, stencil: &mut Stencil) -> Result<(), ConnectionError> {
         let (header_bytes, key, opcode) =
             (stencil.header_bytes, stencil.key, stencil.payload.opcode);
-        let frame = stencil.next_frame(&mut self.next);
+        let frame = stencil.next_frames(1, &mut self.next);
         let Some(layers) = &mut self.layers else {
             self.out.extend_from_slice(frame);
             return Ok(());

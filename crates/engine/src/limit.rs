@@ -1,7 +1,7 @@
 //! `feedbench-engine limit`: the engine against the least that could be done, slice by slice in one process.
 //!
 //! Both load the same floor server on another CPU. The raw loop sends frames that were built beforehand and counts
-//! bytes; the engine checks every answer, keeps exact histograms and samples. A ratio from slices side by side holds
+//! bytes; the engine checks every answer and keeps exact histograms. A ratio from slices side by side holds
 //! on a busy machine too, where two runs one after the other would measure the machine.
 
 use std::process::ExitCode;
@@ -342,10 +342,6 @@ impl Bench<'_> {
 fn slice<T: Transport>(lane: &mut Lane<T>, work: &mut Workspace<'_>) -> Result<(f64, f64)> {
     let recorder = &mut lane.session.recorder;
     recorder.latency.clear();
-    recorder
-        .samples
-        .get_or_insert_with(|| Vec::with_capacity(1 << 16))
-        .clear();
     let before = recorder.counts;
     let start_ns = MonotonicClock.now_ns();
     let end_ns = start_ns + SLICE_NS;

@@ -418,7 +418,7 @@ impl<T: Transport> Session<T> {
                 connection.hold_back();
             }
             let mut given_up = 0;
-            while let Some(sent) = connection.check.give_up(overdue_ns) {
+            while let Some(sent) = connection.check.give_up(&self.stencil.payload, overdue_ns) {
                 self.recorder.lost(sent);
                 given_up += 1;
             }
@@ -504,7 +504,7 @@ impl<T: Transport> Session<T> {
     }
 
     fn give_up_on(&mut self, connection: &mut Connection) {
-        while let Some(sent) = connection.check.give_up(u64::MAX) {
+        while let Some(sent) = connection.check.give_up(&self.stencil.payload, u64::MAX) {
             self.recorder.lost(sent);
         }
         connection.hold_back();
