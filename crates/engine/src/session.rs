@@ -11,12 +11,15 @@ use crate::connection::{Connection, ConnectionError, Stencil};
 use crate::opening::{OpenError, Opened, Opener};
 use crate::payload::Payload;
 use crate::recorder::{Recorder, Window};
+use crate::system;
 use crate::transport::{Ready, Transport, Wait};
 
 /// Bytes received at once, for all connections of a thread: it stays in the cache.
 const RECEIVE_BYTES: usize = 256 << 10;
-/// How often the loop looks at time-outs and reports progress.
+/// How often the loop reports progress and looks whether it is time for something rare.
 const TICK_NS: u64 = 10_000_000;
+/// Overdue answers are looked for this often per time-out: a look touches every connection's memory.
+const LOOKS_PER_TIMEOUT: u64 = 16;
 /// The same while a connection is being opened again.
 const REOPEN_TICK_NS: u64 = 1_000_000;
 /// A spinning loop that does not come round for this long was not on its CPU.
@@ -63,6 +66,8 @@ pub struct Session<T> {
     /// Loaded time before the current window: the schedule goes on where it stopped.
     active_ns: u64,
     timeout_ns: u64,
+    /// When overdue answers are looked for next.
+    next_look_ns: u64,
     /// Opens broken connections again, if that is wanted.
     reopener: Option<Opener>,
     /// Connections that were opened again.
@@ -116,6 +121,7 @@ impl<T: Transport> Session<T> {
             turn: 0,
             active_ns: 0,
             timeout_ns: parts.timeout_ns,
+            next_look_ns: 0,
             reopener: parts.reopener,
             reconnects: 0,
             stalls: 0,
@@ -289,12 +295,16 @@ impl<T: Transport> Session<T> {
             self.failure = Some(format!("the transport failed: {error}"));
         }
         let mut last_ns = None;
-        for &Ready {
-            token,
-            readable,
-            writable,
-        } in &work.ready
-        {
+        for (position, ready) in work.ready.iter().enumerate() {
+            let Ready {
+                token,
+                readable,
+                writable,
+            } = *ready;
+            if let Some(next) = work.ready.get(position + 1) {
+                // While the kernel works on this one; with many connections each would wait for memory first.
+                system::prefetch(&self.connections[next.token as usize]);
+            }
             let index = token as usize;
             if readable {
                 last_ns = self
@@ -408,15 +418,22 @@ impl<T: Transport> Session<T> {
         clock: &impl Clock,
         work: &mut Workspace<'_>,
     ) {
+        if now_ns >= self.next_look_ns {
+            self.next_look_ns = now_ns + self.timeout_ns / LOOKS_PER_TIMEOUT;
+            self.give_up_overdue(now_ns, window, clock);
+        }
+        self.reopen(clock, work);
+        work.answered
+            .store(self.recorder.counts.received_total, Ordering::Relaxed);
+    }
+
+    /// Counts answers as lost that are overdue; a closed loop goes on with the next message.
+    fn give_up_overdue(&mut self, now_ns: u64, window: &Window, clock: &impl Clock) {
         let overdue_ns = now_ns.saturating_sub(self.timeout_ns);
         for index in 0..self.connections.len() {
             let Some(connection) = &mut self.connections[index] else {
                 continue;
             };
-            if now_ns >= window.end_ns {
-                // What answers released is not sent any more, what was due still is.
-                connection.hold_back();
-            }
             let mut given_up = 0;
             while let Some(sent) = connection.check.give_up(&self.stencil.payload, overdue_ns) {
                 self.recorder.lost(sent);
@@ -431,9 +448,6 @@ impl<T: Transport> Session<T> {
                 }
             }
         }
-        self.reopen(clock, work);
-        work.answered
-            .store(self.recorder.counts.received_total, Ordering::Relaxed);
     }
 
     /// Takes over connections that were opened again, and tries once more where that failed.

@@ -4,6 +4,22 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Asks the CPU to bring a value into its cache; a hint that can neither fail nor change anything.
+#[inline]
+pub fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..size_of::<T>().div_ceil(64) {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        let address = std::ptr::from_ref(value)
+            .cast::<i8>()
+            .wrapping_add(64 * line);
+        // SAFETY: a prefetch reads nothing into the program and is allowed for any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 /// Turns the −1 of a system call into its error.
 pub fn check(status: i32) -> io::Result<i32> {
     if status < 0 {
