@@ -80,6 +80,14 @@ impl Check {
         self.slots.len() - self.answered_early
     }
 
+    /// Brings the oldest message's slot into the CPU's cache.
+    #[inline]
+    pub fn prefetch(&self) {
+        if let Some(slot) = self.slots.as_slices().0.first() {
+            crate::system::prefetch(slot);
+        }
+    }
+
     /// A message left. Allocates only when more are on the way than ever before.
     #[inline]
     pub fn sent(&mut self, sent: Sent) {

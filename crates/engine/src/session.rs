@@ -301,9 +301,14 @@ impl<T: Transport> Session<T> {
                 readable,
                 writable,
             } = *ready;
+            // While the kernel works on this socket, the memory of the next ones comes nearer.
+            if let Some(after_next) = work.ready.get(position + 2) {
+                system::prefetch(&self.connections[after_next.token as usize]);
+            }
             if let Some(next) = work.ready.get(position + 1) {
-                // While the kernel works on this one; with many connections each would wait for memory first.
-                system::prefetch(&self.connections[next.token as usize]);
+                if let Some(connection) = &self.connections[next.token as usize] {
+                    connection.check.prefetch();
+                }
             }
             let index = token as usize;
             if readable {
