@@ -59,6 +59,8 @@ pub struct Check {
     /// Slots that are already answered.
     answered_early: usize,
     /// Numbers given up, the latest last. Hardly any connection has one.
+    // The box keeps three words out of a structure that should stay small.
+    #[allow(clippy::box_collection)]
     lost: Option<Box<VecDeque<u64>>>,
 }
 
