@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from feedbench.analyze import quantiles
-from feedbench.analyze.decide import Comparison, compare_paired, correct, log_ratios, margin_of
+from feedbench.analyze.decide import compare_paired, correct, log_ratios, margin_of
+from feedbench.findings import Comparison
 from synthetic_run import chain
 
 QUANTILES = ("p50", "p99")

@@ -12,19 +12,18 @@ from hypothesis import strategies as st
 from simulate import Noise, campaign, decide
 
 from feedbench.analyze.decide import (
-    Comparison,
-    Margin,
-    Outcome,
     compare_paired,
     correct,
     log_ratios,
     margin_of,
     outcome,
 )
+from feedbench.findings import Comparison
+from feedbench.findings.comparison import Margin, Outcome
 
 ONE_PER_CENT = Margin(0.01, "margin_ratio")
 SOUND = Comparison(
-    blocks=11, ratio=1.0, interval=(0.995, 1.005), p=0.5, p_holm=0.5, margin=ONE_PER_CENT, outcome="undecided"
+    blocks=11, ratio=1.0, interval=(0.995, 1.005), p=0.5, p_holm=0.5, margin=0.01, outcome="undecided"
 )
 
 

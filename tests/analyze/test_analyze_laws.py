@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from feedbench.analyze.ceiling import ceiling_share, is_generator_bound
-from feedbench.analyze.decide import Comparison, Margin, Outcome
-from feedbench.analyze.findings import ControlFinding, SentinelFinding
 from feedbench.analyze.gates import GATES
 from feedbench.analyze.impossible import Witness, check_cell, check_published
 from feedbench.analyze.options import differences, options_in_force
 from feedbench.analyze.questions import judge_trust
+from feedbench.findings import Comparison, ControlFinding, SentinelFinding
+from feedbench.findings.comparison import Outcome
 from feedbench.load import Closed, Constant, Load, Payload, Poisson
 
 LOAD = Load(Closed(1), 1, "/echo", Payload("binary", bytes=108), False, "engine", "epoll", 2_000_000_000)
@@ -173,11 +173,8 @@ def test_the_run_delay(
     assert found == value, why
 
 
-MARGIN = Margin(0.01, "margin_ratio")
-
-
 def comparison(outcome: Outcome, blocks: int = 11) -> Comparison:
-    return Comparison(blocks, 1.1, (1.09, 1.11), 0.001, 0.001, MARGIN, outcome)
+    return Comparison(outcome, 1.1, (1.09, 1.11), 0.001, 0.001, margin=0.01, blocks=blocks)
 
 
 def sentinel(*, passed: bool) -> SentinelFinding:
@@ -187,7 +184,7 @@ def sentinel(*, passed: bool) -> SentinelFinding:
 def control(*, passed: bool, sensitive: bool) -> ControlFinding:
     outcome: Outcome = "different" if sensitive else "undecided"
     return ControlFinding(
-        passed, sensitive, ("a", "b"), 5_000, (5_000, 5_000), 5_010, (4_900, 5_100), comparison(outcome)
+        passed, ("a", "b"), 5_000, (5_000, 5_000), 5_010, (4_900, 5_100), comparison(outcome)
     )
 
 

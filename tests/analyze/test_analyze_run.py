@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from feedbench.analyze import analyze_run, ranking_text
-from feedbench.analyze.findings import Findings, QuestionFinding
 from feedbench.document import SPEC
 from feedbench.errors import RunDirectoryError
+from feedbench.findings import Findings, QuestionFinding, read_findings
 from feedbench.paths import RunDirectory
 from feedbench.samples import RECORD, read_samples, write_samples
 from synthetic_run import QUICK, Model, Synthetic, change_json, write_run
@@ -41,11 +41,12 @@ def run(sound: RunDirectory, tmp_path: Path) -> RunDirectory:
 
 
 def analyzed(run: RunDirectory) -> Findings:
-    """The findings, once their file is known to keep to its schema."""
+    """The findings, once their file is known to keep to its schema and to say all of them."""
     findings = analyze_run(run)
     schema = json.loads((SPEC / "findings.schema.json").read_text(encoding="utf-8"))
     document = json.loads(run.findings.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(document)
+    assert read_findings(run.findings) == findings
     return findings
 
 

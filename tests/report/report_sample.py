@@ -40,6 +40,16 @@ def _cell(target: str, copy: str | None, clients: int, median: float, position: 
     rate = clients / (median * 1.08) * 1e9
     shares = [0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999]
     quantile = {f"p{share * 100:g}": round(median * _tail(share)) for share in shares[4:]}
+    latency_ns = (
+        {
+            "count": round(rate) * BLOCKS,
+            "min": round(median * 0.86),
+            "mean": median * 1.08,
+            "max": round(median * 40),
+        }
+        | {key: quantile[key] for key in ("p25", "p50", "p75", "p90", "p95", "p99", "p99.9")}
+        | {"p99.99": None}
+    )
     return {
         "cell": f"{name}+connections={clients}",
         "target": target,
@@ -49,15 +59,8 @@ def _cell(target: str, copy: str | None, clients: int, median: float, position: 
         "causes": [],
         "blocks": BLOCKS,
         "round_trips_per_s": {"value": rate, "interval": [rate * 0.985, rate * 1.015]},
-        "latency_ns": {
-            "count": round(rate) * BLOCKS,
-            "min": round(median * 0.86),
-            "mean": median * 1.08,
-            "max": round(median * 40),
-        }
-        | {key: quantile[key] for key in ("p25", "p50", "p75", "p90", "p95", "p99", "p99.9")}
-        | {"p99.99": None},
-        "latency_from_send_ns": {},
+        "latency_ns": latency_ns,
+        "latency_from_send_ns": latency_ns,
         "per_block": [
             {
                 "block": block,
@@ -86,7 +89,7 @@ def _cell(target: str, copy: str | None, clients: int, median: float, position: 
     }
 
 
-def _decision(first: int, second: int, quantile: str) -> dict[str, Any]:
+def _decision(first: int, second: int, quantile: str, clients: int) -> dict[str, Any]:
     a, b = TARGETS[first], TARGETS[second]
     ratio = a[1] / b[1]
     half = 0.004 if quantile == "p50" else 0.14
@@ -99,12 +102,15 @@ def _decision(first: int, second: int, quantile: str) -> dict[str, Any]:
         decision = "different" if interval[1] < 0.98 else "undecided"
     return {
         "pair": [a[0], b[0]],
+        "cells": [f"{row[0].replace('/', '-')}+connections={clients}" for row in (a, b)],
         "quantile": quantile,
         "decision": decision,
         "ratio": ratio,
         "interval": interval,
         "p": 0.001,
         "p_holm": 0.028 if decision == "different" else 0.6,
+        "margin": 0.01,
+        "blocks": 10,
         "cliffs_delta": -0.7 if decision == "different" else -0.05,
     }
 
@@ -112,6 +118,9 @@ def _decision(first: int, second: int, quantile: str) -> dict[str, Any]:
 def _question(clients: int) -> dict[str, Any]:
     factor = clients * (0.62 if clients > 1 else 1)
     tie = {"decision": "equivalent", "ratio": 1.002, "interval": [0.998, 1.006], "p": 0.4, "p_holm": 0.4}
+    tie |= {"margin": 0.01, "blocks": 10}
+    found = {"decision": "different", "ratio": 1.186, "interval": [1.17, 1.2], "p": 0.001, "p_holm": 0.001}
+    found |= {"margin": 0.01, "blocks": 10}
     return {
         "id": f"connections={clients}",
         "text": f"Which WebSocket server answers first with {clients} client{'s' if clients > 1 else ''}?",
@@ -123,6 +132,7 @@ def _question(clients: int) -> dict[str, Any]:
         "blocks_dropped": [{"block": 3, "gate": "steal_share", "value": 0.02, "limit": 0.005}],
         "ranking": [
             {
+                "label": target,
                 "target": target,
                 "cell": f"{target.replace('/', '-')}+connections={clients}",
                 "rank": list(rank),
@@ -146,7 +156,7 @@ def _question(clients: int) -> dict[str, Any]:
         ],
         "ranking_withheld": None,
         "decisions": [
-            _decision(first, second, quantile)
+            _decision(first, second, quantile, clients)
             for quantile in ("p50", "p99")
             for first in range(len(TARGETS))
             for second in range(first + 1, len(TARGETS))
@@ -164,9 +174,11 @@ def _question(clients: int) -> dict[str, Any]:
             "passed": True,
             "pair": [f"c-floor+connections={clients}", f"c-floor~control+connections={clients}"],
             "delay_ns": 5000,
+            "expected_ns": [5000, 5000],
             "found_ns": 5100,
             "interval_ns": [4900, 5300],
-        },
+        }
+        | found,
         "gates": [
             {
                 "name": "lateness_p999_share",
@@ -258,10 +270,10 @@ def hostile_findings() -> dict[str, Any]:
         document[name] = PLANTED
     document["impossible"] = [{"cell": PLANTED, "check": PLANTED, "text": PLANTED}]
     document["not_measured"] = [{"target": PLANTED, "reason": PLANTED}]
-    document["advice"].append({"code": PLANTED, "severity": PLANTED, "text": PLANTED})
+    document["advice"].append({"code": PLANTED, "severity": "warning", "text": PLANTED})
     document["options_differences"] = [{"option": PLANTED, "values": {}, "text": PLANTED}]
     document["cells"][0].update(causes=[PLANTED], version=PLANTED, options={PLANTED: PLANTED})
-    document["cells"][1].update(verdicts={PLANTED: 3}, warmup_class=PLANTED)
+    document["cells"][1].update(verdicts={PLANTED: 3}, toolchain=PLANTED)
     document["questions"][1].update(id=PLANTED, text=PLANTED, ranking=[], ranking_withheld=PLANTED)
     return document
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from report_sample import findings
 
+from feedbench.findings import Findings
 from feedbench.paths import RunDirectory
 from feedbench.report import theme
 from feedbench.report.content import Content, arranged, content
 from feedbench.report.figures.figure import Figure, slug
-from feedbench.report.reading import Findings, typed
 from feedbench.report.render import adaptive_svg, static_svg
 
 Change = Callable[[dict[str, Any]], Any]
@@ -24,7 +24,7 @@ Change = Callable[[dict[str, Any]], Any]
 def _content(change: Change = lambda document: None) -> Content:
     document = findings()
     change(document)
-    return content(typed(Findings, document, ""), scenario={}, plan={}, host={}, files=[])
+    return content(Findings.from_json(document), scenario={}, plan={}, host={}, files=[])
 
 
 FIGURES = {figure.name: figure for figure in _content().figures}
@@ -120,11 +120,21 @@ def test_an_adaptive_svg_has_its_own_background() -> None:
     assert f'fill="{theme.PAPER}"' in adaptive_svg("<svg width='1'><path/></svg>")
 
 
+NOTHING: dict[str, Any] = {
+    "percentile_curve": [],
+    "per_block": [],
+    "round_trips_per_s": {"value": None, "interval": None},
+    "cpu_ns_per_message": {"value": None, "interval": None},
+    "memory_per_connection_bytes": None,
+    "ceiling_share": None,
+}
+
+
 def _drop(*names: str) -> Change:
     def change(document: dict[str, Any]) -> None:
         for cell in document["cells"]:
             for name in names:
-                cell[name] = [] if name in ("percentile_curve", "per_block") else None
+                cell[name] = NOTHING[name]
 
     return change
 

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 from report_sample import findings
 
+from feedbench.findings import Findings
 from feedbench.papers import Defect, Paper, PublishedTable
 from feedbench.report.paper import PaperSection, paper_section
-from feedbench.report.reading import Findings, typed
 
 ROWS = tuple(
     {
@@ -30,7 +30,7 @@ PAPER = Paper(
 
 
 def _section() -> PaperSection:
-    return paper_section(PAPER, typed(Findings, findings(), "").cells)
+    return paper_section(PAPER, Findings.from_json(findings()).cells)
 
 
 def test_printed_values_keep_every_digit() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_sample import findings
+from report_sample import PLANTED, findings
 
 from feedbench.errors import RunDirectoryError
-from feedbench.report.reading import read_findings
+from feedbench.findings import read_findings
 
 
 def test_the_sample_is_read_as_it_stands(tmp_path: Path) -> None:
@@ -43,6 +43,18 @@ def test_the_sample_is_read_as_it_stands(tmp_path: Path) -> None:
         (
             lambda document: document["questions"][0]["decisions"][0].update(decision="better"),
             "`questions[0].decisions[0].decision` is 'better', not different or equivalent or undecided",
+        ),
+        (
+            lambda document: document["cells"][1].update(warmup_class=PLANTED),
+            "`cells[1].warmup_class` is '</script>",
+        ),
+        (
+            lambda document: document["advice"][0].update(severity=PLANTED),
+            "not note or caution or warning",
+        ),
+        (
+            lambda document: document["questions"][0]["control"].pop("p_holm"),
+            "`questions[0].control.p_holm` is missing",
         ),
         (lambda document: document.update(schema=2), "schema 2"),
     ],

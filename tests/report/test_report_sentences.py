@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from report_sample import findings
 
+from feedbench.findings import Findings, QuestionFinding
 from feedbench.report import sentences
-from feedbench.report.reading import Findings, Question, typed
 
 Change = Callable[[dict[str, Any]], Any]
 
@@ -17,10 +17,10 @@ Change = Callable[[dict[str, Any]], Any]
 def _findings(change: Change) -> Findings:
     document = findings()
     change(document["questions"][0])
-    return typed(Findings, document, "")
+    return Findings.from_json(document)
 
 
-def _question(change: Change) -> Question:
+def _question(change: Change) -> QuestionFinding:
     return _findings(change).questions[0]
 
 
@@ -88,7 +88,7 @@ def test_answer(change: Change, sentence: str, why: str) -> None:
 
 def test_the_answer_never_names_a_winner_when_the_ranking_is_withheld() -> None:
     question = _question(lambda each: each.update(ranking_withheld="the control was not found"))
-    assert not any(entry.name in sentences.answer(question) for entry in question.ranking)
+    assert not any(entry.label in sentences.answer(question) for entry in question.ranking)
 
 
 def _all_decided(question: dict[str, Any]) -> None:
@@ -169,7 +169,9 @@ def test_comparison_of_a_factor(
 ) -> None:
     pair = ["log_messages=true", "log_messages=false"]
     entry = {"pair": pair, "quantile": "p50", "decision": decision, "ratio": ratio, "interval": interval}
-    question = _question(lambda each: each.update(compare="log_messages", decisions=[entry]))
+    question = _question(
+        lambda each: each.update(compare="log_messages", decisions=[each["decisions"][0] | entry])
+    )
     assert sentences.comparison(question) == sentence
 
 

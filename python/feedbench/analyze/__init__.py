@@ -5,7 +5,7 @@ Each file holds one noun; all but `evidence`, `campaign` and `tables` are pure f
 """
 
 from feedbench.analyze.campaign import analyze_run
-from feedbench.analyze.findings import Findings
 from feedbench.analyze.view import ranking_text, render_ranking
+from feedbench.findings import Findings
 
 __all__ = ["Findings", "analyze_run", "ranking_text", "render_ranking"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
 
-Severity = Literal["note", "caution", "warning"]
+from feedbench.findings import Advice
+from feedbench.findings.whole import Severity
 
 
 class Code(Enum):
@@ -76,13 +75,6 @@ class Code(Enum):
     def severity(self) -> Severity:
         severity: Severity = self.value[0]
         return severity
-
-
-@dataclass(frozen=True)
-class Advice:
-    code: str
-    severity: Severity
-    text: str
 
 
 def advice(code: Code, **facts: object) -> Advice:

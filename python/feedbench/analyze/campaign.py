@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from feedbench.analyze.advice import Advice, Code, advice
+from feedbench.analyze.advice import Code, advice
 from feedbench.analyze.cells import MeasuredCell, measure_cell, settle_warmup
 from feedbench.analyze.controls import judge_sentinels
 from feedbench.analyze.evidence import Evidence, read_evidence
-from feedbench.analyze.findings import CellFinding, Findings, NotMeasured, OptionsFinding, QuestionFinding
 from feedbench.analyze.gates import RoundGates, judge_round
 from feedbench.analyze.options import MATERIAL, differences
 from feedbench.analyze.questions import answer, label
 from feedbench.analyze.signflip import blocks_needed
 from feedbench.analyze.tables import write_tables
+from feedbench.findings import Advice, CellFinding, Findings, NotMeasured, OptionsFinding, QuestionFinding
 from feedbench.load import OWN, Closed
 from feedbench.paths import RunDirectory, write_json
 from feedbench.plan import Plan, Question

@@ -12,11 +12,12 @@ from feedbench.analyze import quantiles
 from feedbench.analyze.blocks import BlockValues, read_block
 from feedbench.analyze.ceiling import ceiling_share, is_generator_bound
 from feedbench.analyze.evidence import CellBlock, Evidence, Json
-from feedbench.analyze.findings import CellFinding, Estimate, ImpossibleFinding
 from feedbench.analyze.impossible import check_cell, messages_under_way, straddling
 from feedbench.analyze.intervals import lower_median, median_interval
 from feedbench.analyze.options import options_in_force
-from feedbench.analyze.warmup import Course, WarmupClass, classify_block, classify_cell, without_machine
+from feedbench.analyze.warmup import Course, classify_block, classify_cell, without_machine
+from feedbench.findings import CellFinding, Estimate, ImpossibleFinding
+from feedbench.findings.cell import WarmupClass
 from feedbench.plan import Cell
 from feedbench.samples import Nanoseconds
 
@@ -88,7 +89,6 @@ def measure_cell(evidence: Evidence, cell: Cell, dropped: Collection[int]) -> Me
         latency_from_send_ns=from_send,
         per_block=tuple(_block_line(result, values) for result, values in kept),
         percentile_curve=tuple(quantiles.percentile_curve(pooled)),
-        counts={name: sum(result.load[name] for result, _ in kept if result.load) for name in _COUNTS},
         cpu_ns_per_message=_estimate(_cpu_per_message(kept), protocol.confidence),
         memory_per_connection_bytes=_typical(kept, "memory_per_connection_bytes"),
         rss_connected_bytes=_typical(kept, "rss_connected_bytes"),
@@ -98,6 +98,7 @@ def measure_cell(evidence: Evidence, cell: Cell, dropped: Collection[int]) -> Me
         options=_options(evidence, cell, results.values()),
         version=receipt.get("version"),
         toolchain=receipt.get("toolchain"),
+        **{name: sum(result.load[name] for result, _ in kept if result.load) for name in _COUNTS},
     )
     by_quantile = {
         name: {values.block: value for _, values in kept if (value := values.quantiles[name]) is not None}

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 
 from feedbench.analyze.cells import CellValues
-from feedbench.analyze.decide import Comparison, compare_paired, correct, log_ratios, margin_of
-from feedbench.analyze.findings import ControlFinding, SentinelFinding
+from feedbench.analyze.decide import compare_paired, correct, log_ratios, margin_of
 from feedbench.analyze.intervals import t_interval
+from feedbench.findings import Comparison, ControlFinding, SentinelFinding
 from feedbench.load import Closed, Load
 from feedbench.plan import Plan, Question
 
@@ -60,7 +60,6 @@ def judge_control(plan: Plan, question: Question, cells: Mapping[str, CellValues
     slower = comparison.ratio is not None and comparison.ratio > 1
     return ControlFinding(
         passed=sensitive and slower and right,
-        sensitive=sensitive,
         pair=question.control,
         delay_ns=delay_ns,
         expected_ns=expected_ns,

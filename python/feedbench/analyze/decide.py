@@ -4,49 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from feedbench.analyze.holm import holm
 from feedbench.analyze.intervals import t_interval
 from feedbench.analyze.signflip import null_mean_bound, sign_flip_p
+from feedbench.findings import Comparison
+from feedbench.findings.comparison import Margin, Outcome
 
-Outcome = Literal["different", "equivalent", "undecided"]
-MarginSource = Literal["margin_ratio", "margin_ns", "sentinel"]
 Values = Mapping[int, int]  # block → quantile in ns
 
 # Below this many blocks no two-sided exact test reaches 5 %, and two blocks that happen to agree prove
 # nothing.
 FEWEST_BLOCKS = 6
-
-
-@dataclass(frozen=True)
-class Margin:
-    """A difference up to `ratio` (0.01: one per cent, either way) has no consequence, or is within this run's
-    noise.
-    """
-
-    ratio: float
-    source: MarginSource
-
-    @property
-    def log(self) -> float:
-        return math.log1p(self.ratio)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """first / second by blocks: geometric mean of the ratios, its t interval and its exact p; None when
-    unknown.
-    """
-
-    blocks: int
-    ratio: float | None
-    interval: tuple[float, float] | None
-    p: float
-    p_holm: float
-    margin: Margin
-    outcome: Outcome
 
 
 def log_ratios(first: Values, second: Values) -> dict[int, float]:
@@ -100,7 +70,7 @@ def compare_paired(
         interval=(math.exp(interval[0]), math.exp(interval[1])) if interval else None,
         p=p,
         p_holm=p,
-        margin=margin,
+        margin=margin.ratio,
         outcome="undecided",
     )
     return replace(comparison, outcome=outcome(comparison, confidence=confidence))
@@ -121,7 +91,7 @@ def outcome(comparison: Comparison, *, confidence: float) -> Outcome:
     """Different: significant after correction and beyond the margin. Equivalent: interval inside ±margin."""
     if comparison.ratio is None or comparison.interval is None or comparison.blocks < FEWEST_BLOCKS:
         return "undecided"
-    limit = comparison.margin.log
+    limit = math.log1p(comparison.margin)
     # The rounding of 1 − 0.95 must not cost a test whose p is exactly 5 %.
     significant = comparison.p_holm <= 1 - confidence + 1e-12
     if significant and abs(math.log(comparison.ratio)) > limit:

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from feedbench.analyze.evidence import Evidence, Json
-from feedbench.analyze.findings import DroppedBlock, GateFinding
+from feedbench.findings import DroppedBlock, GateFinding
 from feedbench.load import Constant, Load, Poisson
 from feedbench.plan import Round
 

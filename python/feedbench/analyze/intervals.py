@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-Interval = tuple[float, float]
+from feedbench.findings import Interval
 
 
 def t_interval(values: Sequence[float], confidence: float) -> Interval | None:

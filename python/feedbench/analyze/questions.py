@@ -11,27 +11,26 @@ from feedbench.analyze.cells import CellValues
 from feedbench.analyze.controls import Pair, judge_control, sentinel_ratios
 from feedbench.analyze.decide import (
     FEWEST_BLOCKS,
-    Comparison,
-    Margin,
-    Outcome,
     compare_paired,
     correct,
     log_ratios,
     margin_of,
 )
 from feedbench.analyze.effects import cliffs_delta
-from feedbench.analyze.findings import (
+from feedbench.analyze.gates import RoundGates
+from feedbench.analyze.intervals import lower_median, median_interval
+from feedbench.analyze.rank import first_tier, probability_first, rank_intervals, tiers
+from feedbench.findings import (
+    Comparison,
     ControlFinding,
     Decision,
     DroppedBlock,
-    Estimate,
+    LatencyEstimate,
     QuestionFinding,
     Ranked,
     SentinelFinding,
 )
-from feedbench.analyze.gates import RoundGates
-from feedbench.analyze.intervals import lower_median, median_interval
-from feedbench.analyze.rank import first_tier, probability_first, rank_intervals, tiers
+from feedbench.findings.comparison import Margin, Outcome
 from feedbench.plan import Cell, Plan, Question
 
 
@@ -217,11 +216,11 @@ def _ranking(
     return tuple(ranked)
 
 
-def _estimate(plan: Plan, cell: CellValues, name: str) -> Estimate:
+def _estimate(plan: Plan, cell: CellValues, name: str) -> LatencyEstimate:
     values = list(cell.quantiles[name].values())
     if not values:
-        return Estimate(None, None)
-    return Estimate(lower_median(values), median_interval(values, plan.protocol.confidence))
+        return LatencyEstimate(None, None)
+    return LatencyEstimate(lower_median(values), median_interval(values, plan.protocol.confidence))
 
 
 def _dropped(rounds: Sequence[RoundGates]) -> tuple[DroppedBlock, ...]:

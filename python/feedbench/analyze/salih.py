@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from feedbench.analyze.findings import CellFinding, Findings
 from feedbench.analyze.table import Column, Table, as_is, two_decimals
+from feedbench.findings import CellFinding, Findings
 from feedbench.paths import target_id
 
 COLUMNS = (
@@ -59,8 +59,8 @@ def _row(cell: CellFinding) -> tuple[float | int | None, ...]:
     latency = (cell.latency_ns[name] for name in ("mean", "min", "max"))
     return (
         clients,
-        cell.counts["received"],
-        *(value / 1e6 for value in latency),
+        cell.received,
+        *(None if value is None else value / 1e6 for value in latency),
         rate,
         rate / clients if rate is not None else None,
     )

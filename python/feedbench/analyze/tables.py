@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from feedbench.analyze.findings import CellFinding, Decision, Findings, QuestionFinding, Ranked
 from feedbench.analyze.salih import salih_tables, text_results
 from feedbench.analyze.table import Column, Table, microseconds, number, percent
 from feedbench.errors import RunDirectoryError
+from feedbench.findings import CellFinding, Decision, Findings, QuestionFinding, Ranked
 from feedbench.paths import RunDirectory
 
 
@@ -94,7 +94,7 @@ def cells_table(findings: Findings) -> Table:
         (Column("round_trips_per_s", "Round trips/s", number), lambda cell: cell.round_trips_per_s.value),
         *((Column(f"{name}_ns", f"{name} (µs)", microseconds), _latency(name)) for name in names),
         (Column("count", "Messages"), _latency("count")),
-        (Column("lost", "Lost"), lambda cell: cell.counts["lost"]),
+        (Column("lost", "Lost"), lambda cell: cell.lost),
         (
             Column("cpu_ns_per_message", "CPU/message (µs)", microseconds),
             lambda cell: cell.cpu_ns_per_message.value,
@@ -162,8 +162,8 @@ def _ranking_rows(question: QuestionFinding, quantiles: Sequence[str]) -> Iterab
 def _estimates(ranked: Ranked, quantiles: Sequence[str]) -> Iterable[float | None]:
     for name in quantiles:
         estimate = ranked.estimates.get(name)
-        yield estimate.value if estimate else None
-        yield from estimate.interval if estimate and estimate.interval else (None, None)
+        yield estimate.value_ns if estimate else None
+        yield from estimate.interval_ns if estimate and estimate.interval_ns else (None, None)
 
 
 def _decision_row(question: str, decision: Decision) -> tuple[Any, ...]:
@@ -177,7 +177,7 @@ def _decision_row(question: str, decision: Decision) -> tuple[Any, ...]:
         *(comparison.interval or (None, None)),
         comparison.p,
         comparison.p_holm,
-        comparison.margin.ratio,
+        comparison.margin,
         comparison.blocks,
         decision.cliffs_delta,
     )

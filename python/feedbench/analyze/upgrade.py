@@ -13,10 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from feedbench.analyze.decide import FEWEST_BLOCKS, Comparison, Margin, correct
+from feedbench.analyze.decide import FEWEST_BLOCKS, correct
 from feedbench.analyze.intervals import welch_interval
 from feedbench.analyze.permutation import permutation_p
+from feedbench.findings import Comparison
+from feedbench.findings.comparison import Margin
 from feedbench.paths import SCHEMA
+from feedbench.typed_json import to_json
 
 Json = Mapping[str, Any]
 
@@ -74,12 +77,7 @@ class Upgrade:
                 {
                     "cell": change.cell,
                     "quantile": change.quantile,
-                    "decision": change.comparison.outcome,
-                    "ratio": change.comparison.ratio,
-                    "interval": change.comparison.interval,
-                    "p": change.comparison.p,
-                    "p_holm": change.comparison.p_holm,
-                    "margin": change.comparison.margin.ratio,
+                    **to_json(change.comparison),
                     "blocks": change.blocks,
                     "versions": change.versions,
                 }
@@ -121,7 +119,7 @@ def compare_blocks(
         interval=(math.exp(interval[0]), math.exp(interval[1])) if interval else None,
         p=p,
         p_holm=p,
-        margin=margin,
+        margin=margin.ratio,
         outcome="undecided",
     )
     return correct([comparison], confidence=confidence)[0]

@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from feedbench.analyze.findings import Estimate, Findings, QuestionFinding, Ranked
+from feedbench.findings import Findings, LatencyEstimate, QuestionFinding, Ranked
 
 WIDTH = 96
 _COLOURS = {"note": "dim", "caution": "yellow", "warning": "bold red"}
@@ -69,10 +69,10 @@ def _line(ranked: Ranked, question: QuestionFinding) -> list[str]:
     ]
 
 
-def _spoken(estimate: Estimate) -> tuple[str, str]:
+def _spoken(estimate: LatencyEstimate) -> tuple[str, str]:
     """Value and interval in µs."""
-    value = "–" if estimate.value is None else f"{estimate.value / 1000:,.1f}"
-    if estimate.interval is None:
+    value = "–" if estimate.value_ns is None else f"{estimate.value_ns / 1000:,.1f}"
+    if estimate.interval_ns is None:
         return value, "–"
-    low, high = estimate.interval
+    low, high = estimate.interval_ns
     return value, f"{low / 1000:,.1f}–{high / 1000:,.1f}"

@@ -10,13 +10,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import ruptures
 from numpy.typing import NDArray
 
-WarmupClass = Literal["flat", "warmup", "slowdown", "no_steady_state"]
+from feedbench.findings.cell import WarmupClass
+
 # From harmless to harmful.
 CLASSES: tuple[WarmupClass, ...] = ("flat", "warmup", "slowdown", "no_steady_state")
 

@@ -6,6 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from feedbench.findings import (
+    Advice,
+    CellFinding,
+    Findings,
+    ImpossibleFinding,
+    NotMeasured,
+    OptionsFinding,
+    QuestionFinding,
+)
+from feedbench.findings.whole import Severity
 from feedbench.report import sentences
 from feedbench.report.facts import facts
 from feedbench.report.figures.blocks import block_figures
@@ -19,7 +29,6 @@ from feedbench.report.figures.resources import resource_figures
 from feedbench.report.figures.series import Series
 from feedbench.report.glossary import GLOSSARY
 from feedbench.report.paper import PaperSection, paper_section
-from feedbench.report.reading import Cell, Findings, Question
 from feedbench.report.sentences import Badge, Mood
 from feedbench.report.tables import (
     Table,
@@ -39,7 +48,7 @@ WHOLE_QUESTIONS = 6
 # Beyond so many, their tables only: the page would grow past what a browser opens gladly.
 DRAWN_QUESTIONS = 16
 
-ADVICE_MOODS: Mapping[str, Mood] = {"note": "silent", "caution": "caution", "warning": "bad"}
+ADVICE_MOODS: Mapping[Severity, Mood] = {"note": "silent", "caution": "caution", "warning": "bad"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Advice:
+class Notice:
     label: str
     mood: Mood
     text: str
@@ -81,7 +90,7 @@ class Content:
     answers: list[Sentence]
     badges: list[Badge]
     headline: list[Figure]
-    refused: list[Any]
+    refused: Sequence[ImpossibleFinding]
     paired: list[Figure]
     questions: list[QuestionSection]
     clients: list[Figure]
@@ -89,10 +98,10 @@ class Content:
     paper: PaperSection | None
     cells: Table
     failures: Table | None
-    differences: list[Any]
+    differences: Sequence[OptionsFinding]
     options: Table
-    not_measured: list[Any]
-    advice: list[Advice]
+    not_measured: Sequence[NotMeasured]
+    advice: list[Notice]
     analysis: list[str]
     host: list[tuple[str, str]]
     commands: list[str]
@@ -148,7 +157,7 @@ def content(
         answers=_answers(findings),
         badges=sentences.badges(headline, findings.cells, complete=findings.complete) if headline else [],
         headline=ranking_figures(headline)[:1] if headline and headline.compare == "target" else [],
-        refused=list(findings.impossible),
+        refused=findings.impossible,
         paired=arranged(paired_figures(findings)),
         questions=[_question_section(question, findings, headline) for question in findings.questions],
         clients=[] if paper else arranged(_client_figures(findings, quantile)),
@@ -156,10 +165,10 @@ def content(
         paper=paper_section(paper, findings.cells) if paper else None,
         cells=cell_table(findings.cells),
         failures=failure_table(findings.cells),
-        differences=list(findings.options_differences),
+        differences=findings.options_differences,
         options=options_table(findings.cells),
-        not_measured=list(findings.not_measured),
-        advice=[_advice(item) for item in findings.advice],
+        not_measured=findings.not_measured,
+        advice=[_notice(item) for item in findings.advice],
         analysis=[paragraph.strip() for paragraph in findings.analysis.split("\n\n") if paragraph.strip()],
         host=facts(host),
         commands=_commands(findings),
@@ -190,13 +199,15 @@ def _answers(findings: Findings) -> list[Sentence]:
     return answers
 
 
-def _answer(question: Question) -> str:
+def _answer(question: QuestionFinding) -> str:
     if question.compare == "target":
         return sentences.answer(question)
     return sentences.comparison(question)
 
 
-def _question_section(question: Question, findings: Findings, headline: Question | None) -> QuestionSection:
+def _question_section(
+    question: QuestionFinding, findings: Findings, headline: QuestionFinding | None
+) -> QuestionSection:
     cells = question_cells(question, findings)
     by_target = question.compare == "target"
     series = Series.of_targets(findings.cells) if by_target else Series.of_factor(cells, question.compare)
@@ -241,7 +252,7 @@ def arranged(figures: Sequence[Figure]) -> list[Figure]:
     return placed
 
 
-def question_cells(question: Question, findings: Findings) -> list[Cell]:
+def question_cells(question: QuestionFinding, findings: Findings) -> list[CellFinding]:
     """The cells that answer a question, with the copies that guard it."""
     named = {entry.cell for entry in question.ranking} | {
         cell for each in question.decisions for cell in each.cells
@@ -255,15 +266,13 @@ def question_cells(question: Question, findings: Findings) -> list[Cell]:
     ]
 
 
-def _held(cell: Cell, key: str) -> Any:
+def _held(cell: CellFinding, key: str) -> Any:
     """What a cell has for a key of a question's `fixed`, which may hold the target as well as factors."""
     return cell.target if key == "target" else cell.factors.get(key)
 
 
-def _advice(item: Any) -> Advice:
-    return Advice(
-        item.code.replace("_", " ").capitalize(), ADVICE_MOODS.get(item.severity, "silent"), item.text
-    )
+def _notice(item: Advice) -> Notice:
+    return Notice(item.code.replace("_", " ").capitalize(), ADVICE_MOODS[item.severity], item.text)
 
 
 def _commands(findings: Findings) -> list[str]:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from feedbench.report.figures.clients import client_figures
+from feedbench.findings import CellFinding, Estimate
+from feedbench.plan import FactorValue
+from feedbench.report.figures.clients import client_figures, clients_of
 from feedbench.report.figures.figure import Figure
 from feedbench.report.figures.series import Series
 from feedbench.report.numbers import DASH
-from feedbench.report.reading import Cell, Estimate
 from feedbench.report.sentences import condition_words
 from feedbench.report.tables import Table
 
@@ -37,37 +38,45 @@ class PaperSection:
 
 
 @dataclass(frozen=True)
+class PrintedRow:
+    """A row of a published table, to be drawn as a cell is."""
+
+    cell: str
+    target: str
+    factors: Mapping[str, FactorValue]
+    round_trips_per_s: Estimate
+    latency_ns: Mapping[str, float | None]
+    copy: None = None
+
+
+@dataclass(frozen=True)
 class _Column:
     """A column of a published table: its heading, what it is here, and how many decimals it gets."""
 
     title: str
-    measure: Callable[[Cell], float | None]
+    measure: Callable[[CellFinding], float | None]
     decimals: int
 
 
-def _latency_ms(name: str) -> Callable[[Cell], float | None]:
-    def measure(cell: Cell) -> float | None:
+def _latency_ms(name: str) -> Callable[[CellFinding], float | None]:
+    def measure(cell: CellFinding) -> float | None:
         value = cell.latency_ns.get(name)
         return None if value is None else value / 1e6
 
     return measure
 
 
-def _throughput(cell: Cell) -> float | None:
-    return cell.round_trips_per_s.value if cell.round_trips_per_s else None
+def _throughput(cell: CellFinding) -> float | None:
+    return cell.round_trips_per_s.value
 
 
-def _throughput_per_client(cell: Cell) -> float | None:
+def _throughput_per_client(cell: CellFinding) -> float | None:
     whole = _throughput(cell)
-    return None if whole is None else whole / _clients(cell)
-
-
-def _clients(cell: Cell) -> int:
-    return int(cell.factors.get("connections", 1))
+    return None if whole is None else whole / clients_of(cell)
 
 
 COLUMNS: Mapping[str, _Column] = {
-    "clients": _Column("Number of clients", _clients, 0),
+    "clients": _Column("Number of clients", clients_of, 0),
     "total_messages": _Column("Total messages", lambda cell: cell.received, 0),
     "average_ms": _Column("Average latency (ms)", _latency_ms("mean"), 3),
     "min_ms": _Column("Min latency (ms)", _latency_ms("min"), 3),
@@ -77,11 +86,11 @@ COLUMNS: Mapping[str, _Column] = {
 }
 
 
-def paper_section(paper: Paper, cells: Sequence[Cell]) -> PaperSection:
+def paper_section(paper: Paper, cells: Sequence[CellFinding]) -> PaperSection:
     """The printed figures and tables, then this run's for each set of conditions."""
     own = [cell for cell in cells if cell.copy is None]
     targets = list(dict.fromkeys(cell.target for cell in own))
-    printed = [cell for table in paper.tables for cell in _printed_cells(table, targets)]
+    printed = [cell for table in paper.tables for cell in _printed_rows(table, targets)]
     return PaperSection(
         title=paper.title,
         source=paper.source,
@@ -99,17 +108,17 @@ def _columns(paper: Paper) -> list[str]:
     return list(dict.fromkeys(name for table in paper.tables for row in table.rows for name in row))
 
 
-def _by_conditions(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
-    groups: dict[str, list[Cell]] = {}
+def _by_conditions(cells: Sequence[CellFinding]) -> dict[str, list[CellFinding]]:
+    groups: dict[str, list[CellFinding]] = {}
     for cell in cells:
         others = {key: value for key, value in cell.factors.items() if key != "connections"}
         groups.setdefault(condition_words(others), []).append(cell)
     return groups
 
 
-def _measured(words: str, cells: Sequence[Cell], columns: Sequence[str]) -> Group:
-    by_target: dict[str, list[Cell]] = {}
-    for cell in sorted(cells, key=_clients):
+def _measured(words: str, cells: Sequence[CellFinding], columns: Sequence[str]) -> Group:
+    by_target: dict[str, list[CellFinding]] = {}
+    for cell in sorted(cells, key=clients_of):
         by_target.setdefault(cell.target, []).append(cell)
     suffix = f", {words}" if words else ""
     return Group(
@@ -127,7 +136,7 @@ def _printed_table(table: PublishedTable) -> Table:
     return _table(f"Printed: {table.id} ({table.where})", names, rows)
 
 
-def _measured_table(caption: str, cells: Sequence[Cell], names: Sequence[str]) -> Table:
+def _measured_table(caption: str, cells: Sequence[CellFinding], names: Sequence[str]) -> Table:
     known = [name for name in names if name in COLUMNS]
     rows = tuple(tuple(_text(COLUMNS[name], cell) for name in known) for cell in cells)
     return _table(caption, known, rows)
@@ -138,30 +147,25 @@ def _table(caption: str, names: Sequence[str], rows: tuple[tuple[str, ...], ...]
     return Table(caption, titles, rows, frozenset(range(1, len(names))))
 
 
-def _text(column: _Column, cell: Cell) -> str:
+def _text(column: _Column, cell: CellFinding) -> str:
     value = column.measure(cell)
     return DASH if value is None else f"{value:.{column.decimals}f}"
 
 
-def _printed_cells(table: PublishedTable, targets: Sequence[str]) -> list[Cell]:
+def _printed_rows(table: PublishedTable, targets: Sequence[str]) -> list[PrintedRow]:
     """The rows as cells, drawn as ours are; a target has the colour that it has in ours."""
     target = next((name for name in targets if name.rpartition("/")[2] == table.id), table.id)
-    return [_printed_cell(target, row) for row in table.rows if "clients" in row]
+    return [_printed_row(target, row) for row in table.rows if "clients" in row]
 
 
-def _printed_cell(target: str, row: Row) -> Cell:
+def _printed_row(target: str, row: Row) -> PrintedRow:
     clients = int(row["clients"])
     average = row.get("average_ms")
     throughput = row.get("throughput_per_s")
-    return Cell(
+    return PrintedRow(
         cell=f"printed:{target}:{clients}",
         target=target,
-        copy=None,
         factors={"connections": clients},
-        verdicts={},
-        causes=(),
-        round_trips_per_s=None if throughput is None else Estimate(float(throughput)),
-        latency_ns={} if average is None else {"mean": float(average) * 1e6},
-        per_block=(),
-        percentile_curve=(),
+        round_trips_per_s=Estimate(None if throughput is None else float(throughput), None),
+        latency_ns={"mean": None if average is None else float(average) * 1e6},
     )

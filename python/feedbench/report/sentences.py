@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from feedbench.findings import CellFinding, ControlFinding, Findings, QuestionFinding
+from feedbench.findings.cell import WarmupClass
 from feedbench.report.numbers import duration, estimate_words, ratio_words, share, significant
-from feedbench.report.reading import Cell, Control, Findings, Question, Standing
+from feedbench.report.standing import Standing, standings
 from feedbench.units import format_duration
 
 Mood = Literal["good", "caution", "bad", "silent"]
@@ -21,7 +23,7 @@ GATES = {
     "run_delay_share": "targets not waiting for a CPU",
     "engine_stalls": "engine not stalled",
 }
-WARMUPS = {
+WARMUPS: Mapping[WarmupClass, str] = {
     "flat": "steady",
     "warmup": "warms up",
     "slowdown": "slows down",
@@ -78,14 +80,14 @@ def joined(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def answer(question: Question) -> str:
+def answer(question: QuestionFinding) -> str:
     """One honest paragraph: who is first, what could not be told apart, or why there is no ranking."""
-    if question.ranking_withheld:
-        return f"No ranking is printed: {_ended(question.ranking_withheld)}"
+    if question.withheld:
+        return f"No ranking is printed: {_ended(question.withheld)}"
     if not question.ranking:
         return "Nothing could be ranked: no cell of this question gave a result."
     quantile = question.quantiles[0]
-    entries = question.standings(quantile)
+    entries = standings(question, quantile)
     if not entries:
         return f"Nothing could be ranked: too few messages stand behind {quantile}."
     if len(entries) == 1:
@@ -129,11 +131,11 @@ def _estimate(entry: Standing) -> str:
     return estimate_words(entry.value_ns, entry.interval_ns)
 
 
-def undecided(question: Question) -> str:
+def undecided(question: QuestionFinding) -> str:
     """How many pairs stayed open, for each declared quantile."""
     parts = []
     for quantile in question.quantiles:
-        decisions = [decision.decision for decision in question.decisions if decision.quantile == quantile]
+        decisions = [decision.outcome for decision in question.decisions if decision.quantile == quantile]
         if decisions:
             parts.append(f"{decisions.count('undecided')} of {len(decisions)} pairs at {quantile}")
     if not parts:
@@ -143,13 +145,13 @@ def undecided(question: Question) -> str:
     return f"Left undecided: {joined(parts)}."
 
 
-def decision_counts(question: Question) -> str:
+def decision_counts(question: QuestionFinding) -> str:
     """`20 different, 1 equivalent, 7 undecided`, over all declared quantiles."""
-    decisions = [decision.decision for decision in question.decisions]
+    decisions = [decision.outcome for decision in question.decisions]
     return ", ".join(f"{decisions.count(kind)} {kind}" for kind in ("different", "equivalent", "undecided"))
 
 
-def comparison(question: Question) -> str:
+def comparison(question: QuestionFinding) -> str:
     """The answer of a question that compares a factor's values: a sentence for each pair."""
     quantile, factor = question.quantiles[0], question.compare.replace("_", " ")
     sentences = []
@@ -157,17 +159,17 @@ def comparison(question: Question) -> str:
         if decision.quantile != quantile:
             continue
         first, second = (name.removeprefix(f"{question.compare}=") for name in decision.pair)
-        found = ratio_words(decision.ratio, decision.interval)
-        if decision.decision == "different":
-            sentences.append(f"With {factor} {first} the {quantile} is {found} times that with {second}.")
+        ratio = ratio_words(decision.comparison.ratio, decision.comparison.interval)
+        if decision.outcome == "different":
+            sentences.append(f"With {factor} {first} the {quantile} is {ratio} times that with {second}.")
         else:
             sentences.append(
-                f"{factor} {first} and {second} at {quantile}: {decision.decision}, ratio {found}."
+                f"{factor} {first} and {second} at {quantile}: {decision.outcome}, ratio {ratio}."
             )
     return " ".join(sentences) or "Nothing could be compared: no pair gave a result."
 
 
-def badges(question: Question, cells: Sequence[Cell], *, complete: bool) -> list[Badge]:
+def badges(question: QuestionFinding, cells: Sequence[CellFinding], *, complete: bool) -> list[Badge]:
     """What stands behind the answer, each mark with its words."""
     marks = [
         _sentinel(question, {cell.cell: cell.target for cell in cells}),
@@ -184,7 +186,7 @@ def badges(question: Question, cells: Sequence[Cell], *, complete: bool) -> list
     return marks
 
 
-def _sentinel(question: Question, targets: Mapping[str, str]) -> Badge:
+def _sentinel(question: QuestionFinding, targets: Mapping[str, str]) -> Badge:
     sentinel = question.sentinel
     if sentinel is None:
         return Badge(
@@ -193,7 +195,7 @@ def _sentinel(question: Question, targets: Mapping[str, str]) -> Badge:
             "bad",
             "No second copy ran, so nothing shows that equal things come out equal.",
         )
-    copied = targets.get(sentinel.pair[0], sentinel.pair[0]) if sentinel.pair else "the reference"
+    copied = targets.get(sentinel.pair[0], sentinel.pair[0])
     first = next(iter(sentinel.decisions.values()), None)
     found = f" (ratio {ratio_words(first.ratio, first.interval)})" if first else ""
     if sentinel.passed:
@@ -208,7 +210,7 @@ def _sentinel(question: Question, targets: Mapping[str, str]) -> Badge:
     )
 
 
-def _control(question: Question) -> Badge:
+def _control(question: QuestionFinding) -> Badge:
     control = question.control
     if control is None:
         return Badge(
@@ -230,17 +232,17 @@ def _control(question: Question) -> Badge:
     )
 
 
-def _due(control: Control) -> str:
+def _due(control: ControlFinding) -> str:
     """What the delay must add, where that isn't just the delay: several connections wait in turn."""
-    if control.expected_ns is None or control.expected_ns[0] == control.expected_ns[1]:
-        return ""
     least, most = control.expected_ns
+    if least == most:
+        return ""
     if most is None:
         return f", where at least {duration(least)} were due"
     return f", where {duration(least)} to {duration(most)} were due"
 
 
-def _gates(question: Question) -> Badge:
+def _gates(question: QuestionFinding) -> Badge:
     if not question.gates:
         return Badge("Gates", "none", "silent", "No gate on the environment was evaluated.")
     failed = [gate for gate in question.gates if not gate.passed]
@@ -269,7 +271,7 @@ def _blocks_word(number: int) -> str:
     return f"{number} block{'' if number == 1 else 's'}"
 
 
-def _blocks(question: Question) -> Badge:
+def _blocks(question: QuestionFinding) -> Badge:
     used, dropped = question.blocks_used, len({drop.block for drop in question.blocks_dropped})
     words = f"{_blocks_word(used)} of fresh processes stand behind each figure"
     words += f"; {dropped} dropped by a gate." if dropped else "; none was dropped."
@@ -281,16 +283,12 @@ def _blocks(question: Question) -> Badge:
     return Badge("Blocks", f"{used} used", mood, words)
 
 
-def headline_question(findings: Findings) -> Question | None:
+def headline_question(findings: Findings) -> QuestionFinding | None:
     """The question that the page opens with: the first that has a ranking, else the first."""
     return next(
         (question for question in findings.questions if question.ranking),
         next(iter(findings.questions), None),
     )
-
-
-def warmup_words(warmup_class: str | None) -> str:
-    return WARMUPS.get(warmup_class or "", warmup_class or "")
 
 
 def gate_words(name: str) -> str:

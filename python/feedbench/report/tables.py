@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from feedbench.findings import CellFinding, QuestionFinding
 from feedbench.report.numbers import DASH, count, duration, estimate_words, rate, ratio_words, share, size
-from feedbench.report.reading import Cell, Question
 from feedbench.report.sentences import (
+    WARMUPS,
     condition_words,
     decision_counts,
     gate_words,
@@ -16,7 +17,6 @@ from feedbench.report.sentences import (
     rank_interval,
     value_words,
     verdict_words,
-    warmup_words,
 )
 
 
@@ -40,7 +40,7 @@ class Table:
         )
 
 
-def rank_table(question: Question) -> Table | None:
+def rank_table(question: QuestionFinding) -> Table | None:
     """Who stands where, with the estimates of the declared quantiles; None when there is no ranking."""
     if not question.ranking:
         return None
@@ -49,7 +49,7 @@ def rank_table(question: Question) -> Table | None:
         estimates = (entry.estimates.get(quantile) for quantile in question.quantiles)
         words = (estimate_words(each.value_ns, each.interval_ns) if each else DASH for each in estimates)
         rows.append(
-            (entry.name, rank_interval(entry.rank), str(entry.tier), *words, share(entry.probability_first))
+            (entry.label, rank_interval(entry.rank), str(entry.tier), *words, share(entry.probability_first))
         )
     subject = question.compare.replace("_", " ").capitalize()
     names = tuple(quantile_name(quantile) for quantile in question.quantiles)
@@ -61,7 +61,7 @@ def rank_table(question: Question) -> Table | None:
     )
 
 
-def decision_table(question: Question) -> Table | None:
+def decision_table(question: QuestionFinding) -> Table | None:
     """Every decision with its numbers: what the matrices draw, for those who can't see them."""
     if not question.decisions:
         return None
@@ -69,9 +69,9 @@ def decision_table(question: Question) -> Table | None:
         (
             f"{decision.pair[0]} / {decision.pair[1]}",
             decision.quantile,
-            decision.decision,
-            ratio_words(decision.ratio, decision.interval),
-            DASH if decision.p_holm is None else f"{decision.p_holm:.3g}",
+            decision.outcome,
+            ratio_words(decision.comparison.ratio, decision.comparison.interval),
+            f"{decision.comparison.p_holm:.3g}",
             DASH if decision.cliffs_delta is None else f"{decision.cliffs_delta:+.2f}",
         )
         for decision in question.decisions
@@ -84,7 +84,7 @@ def decision_table(question: Question) -> Table | None:
     )
 
 
-def gate_tables(question: Question) -> list[Table]:
+def gate_tables(question: QuestionFinding) -> list[Table]:
     """The gates' limits and worst values, and the blocks that they dropped."""
     tables = []
     if question.gates:
@@ -151,40 +151,40 @@ CELL_COLUMNS = (
 )
 
 
-def cell_table(cells: Sequence[Cell]) -> Table:
+def cell_table(cells: Sequence[CellFinding]) -> Table:
     """Every cell with all that was measured; a dash where nothing stands behind a number."""
     rows = tuple(
         (
             f"{cell.target} ({cell.copy})" if cell.copy else cell.target,
             condition_words(cell.factors) or DASH,
             verdict_words(cell.verdicts),
-            rate(cell.round_trips_per_s.value if cell.round_trips_per_s else None),
+            rate(cell.round_trips_per_s.value),
             *(
                 duration(cell.latency_ns.get(key))
                 for key in ("mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
             ),
-            duration(cell.cpu_ns_per_message.value if cell.cpu_ns_per_message else None),
+            duration(cell.cpu_ns_per_message.value),
             size(cell.memory_per_connection_bytes),
             share(cell.ceiling_share) + (" (generator-bound)" if cell.generator_bound else ""),
             *(
                 count(value)
                 for value in (cell.received, cell.lost, cell.duplicated, cell.out_of_order, cell.wrong)
             ),
-            warmup_words(cell.warmup_class) or DASH,
+            WARMUPS[cell.warmup_class],
         )
         for cell in cells
     )
     return Table("Every cell, all blocks together", CELL_COLUMNS, rows, frozenset(range(3, 19)))
 
 
-def failure_table(cells: Sequence[Cell]) -> Table | None:
+def failure_table(cells: Sequence[CellFinding]) -> Table | None:
     """Cells that did not end well everywhere, with their causes."""
     rows = tuple(
         (
             f"{cell.target} ({cell.copy})" if cell.copy else cell.target,
             condition_words(cell.factors) or DASH,
             verdict_words(cell.verdicts),
-            "; ".join(dict.fromkeys(str(cause) for cause in cell.causes)) or DASH,
+            "; ".join(dict.fromkeys(cell.causes)) or DASH,
         )
         for cell in cells
         if any(number and verdict != "ok" for verdict, number in cell.verdicts.items()) or cell.causes
@@ -192,7 +192,7 @@ def failure_table(cells: Sequence[Cell]) -> Table | None:
     return Table("What failed, and why", ("Target", "Condition", "Verdicts", "Cause"), rows) if rows else None
 
 
-def options_table(cells: Sequence[Cell]) -> Table:
+def options_table(cells: Sequence[CellFinding]) -> Table:
     """Version, toolchain and the options in force of each target; one row for each distinct set."""
     names = list(dict.fromkeys(name for cell in cells for name in cell.options))
     rows = dict.fromkeys(

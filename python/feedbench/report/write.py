@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feedbench.errors import FeedbenchError, RunDirectoryError
+from feedbench.findings import read_findings
 from feedbench.paths import Project, RunDirectory, read_json
 from feedbench.report import sentences
 from feedbench.report.content import content
 from feedbench.report.figures.picture import picture
 from feedbench.report.page import page
-from feedbench.report.reading import read_findings
 from feedbench.report.render import adaptive_svg, static_svg, write_figures
 
 if TYPE_CHECKING:  # it brings in the whole analysis, which only a paper's page needs
@@ -53,7 +53,7 @@ def write_picture(run: RunDirectory, path: Path) -> Path:
     findings = read_findings(run.findings)
     headline = sentences.headline_question(findings)
     if headline is None or not headline.ranking:
-        why = headline.ranking_withheld if headline else None
+        why = headline.withheld if headline else None
         raise RunDirectoryError(
             "these findings hold no ranking to draw",
             where=str(run.findings),

@@ -7,13 +7,13 @@ from typing import Any
 
 import altair as alt
 
+from feedbench.findings import CellFinding
 from feedbench.report.figures.figure import Figure, rows, slug, spread_scale
 from feedbench.report.figures.series import Series
 from feedbench.report.numbers import duration, time_unit
-from feedbench.report.reading import Cell
 
 
-def block_figures(name: str, cells: Sequence[Cell], series: Series, quantile: str) -> list[Figure]:
+def block_figures(name: str, cells: Sequence[CellFinding], series: Series, quantile: str) -> list[Figure]:
     """`quantile` of every cell in every block, joined by thin lines; nothing from a single block."""
     drawn = [cell for cell in cells if any(block.get(quantile) for block in cell.per_block)]
     if not drawn or max(len(cell.per_block) for cell in drawn) < 2:

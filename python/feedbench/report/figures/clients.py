@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import altair as alt
 
+from feedbench.findings import Estimate
 from feedbench.report.figures.figure import Figure, rows, slug, spread_scale
-from feedbench.report.figures.series import Series
+from feedbench.report.figures.series import Drawn, Series
 from feedbench.report.numbers import duration, rate, time_unit
-from feedbench.report.reading import Cell
 from feedbench.report.sentences import condition_words
 
 Value = tuple[float, float, float]  # value, low, high
 
 
+class ClientPoint(Drawn, Protocol):
+    """What is drawn against the number of clients, measured here or printed in a paper."""
+
+    @property
+    def round_trips_per_s(self) -> Estimate: ...
+    @property
+    def latency_ns(self) -> Mapping[str, float | None]: ...
+
+
 def client_figures(
-    cells: Sequence[Cell], series: Series, quantile: str, *, prefix: str = "clients"
+    cells: Sequence[ClientPoint], series: Series, quantile: str, *, prefix: str = "clients"
 ) -> list[Figure]:
     """For each combination of the other factors: latency (`quantile` or `mean`), throughput, per client."""
     figures: list[Figure] = []
     for others, group in _by_other_factors(cells).items():
-        if len({cell.factors["connections"] for cell in group}) < 2:
+        if len({clients_of(cell) for cell in group}) < 2:
             continue
         words = condition_words(dict(others))
         suffix = f" — {words}" if words else ""
@@ -52,8 +61,13 @@ def client_figures(
     return figures
 
 
-def _by_other_factors(cells: Sequence[Cell]) -> dict[tuple[tuple[str, Any], ...], list[Cell]]:
-    groups: dict[tuple[tuple[str, Any], ...], list[Cell]] = {}
+def clients_of(cell: Drawn) -> int:
+    """One where the number of connections is no factor of the scenario."""
+    return int(cell.factors.get("connections", 1))
+
+
+def _by_other_factors(cells: Sequence[ClientPoint]) -> dict[tuple[tuple[str, Any], ...], list[ClientPoint]]:
+    groups: dict[tuple[tuple[str, Any], ...], list[ClientPoint]] = {}
     for cell in cells:
         if cell.copy is None and "connections" in cell.factors:
             others = tuple((key, value) for key, value in cell.factors.items() if key != "connections")
@@ -61,25 +75,25 @@ def _by_other_factors(cells: Sequence[Cell]) -> dict[tuple[tuple[str, Any], ...]
     return groups
 
 
-def _latency(quantile: str, nanoseconds: float) -> Callable[[Cell], Value | None]:
-    def measure(cell: Cell) -> Value | None:
+def _latency(quantile: str, nanoseconds: float) -> Callable[[ClientPoint], Value | None]:
+    def measure(cell: ClientPoint) -> Value | None:
         value = cell.latency_ns.get(quantile)
         return None if value is None else (value / nanoseconds,) * 3
 
     return measure
 
 
-def _throughput(cell: Cell) -> Value | None:
+def _throughput(cell: ClientPoint) -> Value | None:
     estimate = cell.round_trips_per_s
-    if estimate is None or not estimate.value:
+    if not estimate.value:
         return None
     low, high = estimate.interval or (estimate.value, estimate.value)
     return estimate.value, low, high
 
 
-def _throughput_per_client(cell: Cell) -> Value | None:
+def _throughput_per_client(cell: ClientPoint) -> Value | None:
     whole = _throughput(cell)
-    clients = cell.factors["connections"]
+    clients = clients_of(cell)
     return None if whole is None else (whole[0] / clients, whole[1] / clients, whole[2] / clients)
 
 
@@ -87,15 +101,15 @@ def _lines(
     name: str,
     title: str,
     axis: str,
-    cells: Sequence[Cell],
+    cells: Sequence[ClientPoint],
     series: Series,
-    measure: Callable[[Cell], Value | None],
+    measure: Callable[[ClientPoint], Value | None],
     text: Callable[[float], str],
 ) -> Figure | None:
-    points = [
+    points: list[dict[str, Any]] = [
         {
             "series": series.name(cell),
-            "clients": cell.factors["connections"],
+            "clients": clients_of(cell),
             "value": value[0],
             "low": value[1],
             "high": value[2],

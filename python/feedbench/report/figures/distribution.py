@@ -8,16 +8,18 @@ from typing import Any
 
 import altair as alt
 
+from feedbench.findings import CellFinding
 from feedbench.report.figures.figure import Figure, rows, slug, spread_scale
 from feedbench.report.figures.series import Series
 from feedbench.report.numbers import duration, time_unit
-from feedbench.report.reading import Cell
 
 # HdrHistogram's plots put 1/(1−share) on a logarithmic axis, so that each further nine takes the same room.
 TICKS = {1: "0", 2: "50", 10: "90", 100: "99", 1_000: "99.9", 10_000: "99.99", 100_000: "99.999"}
 
 
-def distribution_figures(name: str, cells: Sequence[Cell], series: Series, quantity: str) -> list[Figure]:
+def distribution_figures(
+    name: str, cells: Sequence[CellFinding], series: Series, quantity: str
+) -> list[Figure]:
     """Both views of the same curves; nothing when no cell has one."""
     drawn = [cell for cell in cells if len(cell.percentile_curve) > 1]
     if not drawn:

@@ -6,10 +6,10 @@ from typing import Any
 
 import altair as alt
 
+from feedbench.findings import Decision, Interval, QuestionFinding
 from feedbench.report import theme
 from feedbench.report.figures.figure import Figure, rows, slug
 from feedbench.report.numbers import ratio_words
-from feedbench.report.reading import Decision, Pair, Question
 from feedbench.report.sentences import quantile_name
 
 # The order of the legend, and the colour of each; the text in a box says the same without colour.
@@ -23,12 +23,12 @@ SLANT = 56  # pixels on the right into which the last slanted column name may re
 MARKS = {"equivalent": "=", "undecided": "?"}
 
 
-def matrix_figures(question: Question) -> list[Figure]:
+def matrix_figures(question: QuestionFinding) -> list[Figure]:
     """One matrix for each declared quantile that has decisions."""
     return [figure for quantile in question.quantiles if (figure := _matrix(question, quantile)) is not None]
 
 
-def _matrix(question: Question, quantile: str) -> Figure | None:
+def _matrix(question: QuestionFinding, quantile: str) -> Figure | None:
     decisions = [decision for decision in question.decisions if decision.quantile == quantile]
     if not decisions:
         return None
@@ -54,7 +54,7 @@ def _matrix(question: Question, quantile: str) -> Figure | None:
     )
     labels = base.mark_text().encode(text="label:N")
     counts = {
-        meaning: sum(decision.decision == meaning for decision in decisions)
+        meaning: sum(decision.outcome == meaning for decision in decisions)
         for meaning in ("different", "equivalent", "undecided")
     }
     title = f"{quantile_name(quantile)}: row against column"
@@ -70,17 +70,17 @@ def _matrix(question: Question, quantile: str) -> Figure | None:
     )
 
 
-def _order(question: Question, decisions: list[Decision]) -> list[str]:
+def _order(question: QuestionFinding, decisions: list[Decision]) -> list[str]:
     """The ranking's order where there is one, else the order of first appearance."""
     named = [name for decision in decisions for name in decision.pair]
-    ranked = [key for entry in question.ranking if (key := entry.name) in named]
+    ranked = [entry.label for entry in question.ranking if entry.label in named]
     return list(dict.fromkeys([*ranked, *named]))
 
 
 def _boxes(decision: Decision) -> list[dict[str, Any]]:
     """Both boxes of a pair: the second is the first turned round."""
     first, second = decision.pair
-    value, interval = decision.ratio, decision.interval
+    value, interval = decision.comparison.ratio, decision.comparison.interval
     turned = (1 / interval[1], 1 / interval[0]) if interval else None
     return [
         _box(decision, first, second, value, interval),
@@ -89,9 +89,9 @@ def _boxes(decision: Decision) -> list[dict[str, Any]]:
 
 
 def _box(
-    decision: Decision, row: str, column: str, value: float | None, interval: Pair | None
+    decision: Decision, row: str, column: str, value: float | None, interval: Interval | None
 ) -> dict[str, Any]:
-    meaning: str = decision.decision
+    meaning: str = decision.outcome
     if meaning == "different" and value is not None:
         meaning = "faster" if value < 1 else "slower"
     return {
@@ -100,5 +100,5 @@ def _box(
         "meaning": meaning,
         "label": MARKS.get(meaning) or (f"{value:.2f}" if value and value < 9.95 else f"{value:.0f}"),
         "ratio": ratio_words(value, interval),
-        "p": "–" if decision.p_holm is None else f"{decision.p_holm:.3g}",
+        "p": f"{decision.comparison.p_holm:.3g}",
     }

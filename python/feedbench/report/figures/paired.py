@@ -7,10 +7,10 @@ from typing import Any
 
 import altair as alt
 
+from feedbench.findings import Findings, QuestionFinding
 from feedbench.report import theme
 from feedbench.report.figures.figure import Figure, rows
 from feedbench.report.numbers import ratio_words
-from feedbench.report.reading import Findings, Question
 from feedbench.report.sentences import condition_words, pair_words, quantile_name
 
 DECISION_COLOURS = {"different": theme.SERIES[0], "equivalent": theme.SERIES[2], "undecided": theme.EXTRA}
@@ -25,20 +25,21 @@ def paired_figures(findings: Findings) -> list[Figure]:
     return [figure for figure in figures if figure is not None]
 
 
-def _paired(questions: Sequence[Question], findings: Findings, quantile: str) -> Figure | None:
+def _paired(questions: Sequence[QuestionFinding], findings: Findings, quantile: str) -> Figure | None:
     labels = _labels(questions, findings)
     points: list[dict[str, Any]] = [
         {
             "label": labels[question.id] + "  " + pair_words(decision.pair, question.compare),
-            "ratio": decision.ratio,
-            "low": decision.interval[0],
-            "high": decision.interval[1],
-            "decision": decision.decision,
-            "text": ratio_words(decision.ratio, decision.interval),
+            "ratio": found.ratio,
+            "low": found.interval[0],
+            "high": found.interval[1],
+            "decision": found.outcome,
+            "text": ratio_words(found.ratio, found.interval),
         }
         for question in questions
         for decision in question.decisions
-        if decision.quantile == quantile and decision.ratio is not None and decision.interval is not None
+        for found in [decision.comparison]
+        if decision.quantile == quantile and found.ratio is not None and found.interval is not None
     ]
     if not points:
         return None
@@ -76,7 +77,7 @@ def _paired(questions: Sequence[Question], findings: Findings, quantile: str) ->
         {
             round(margin.ratio, 4)
             for question in questions
-            if (margin := question.margin.get(quantile)) is not None
+            if (margin := question.margins.get(quantile)) is not None
         }
     )
     margin_words = f" Within ±{margins[-1] * 100:.2g} % of one counts as equivalent." if margins else ""
@@ -92,7 +93,7 @@ def _paired(questions: Sequence[Question], findings: Findings, quantile: str) ->
     )
 
 
-def _labels(questions: Sequence[Question], findings: Findings) -> dict[str, str]:
+def _labels(questions: Sequence[QuestionFinding], findings: Findings) -> dict[str, str]:
     """`python/tornado`, with the fixed factors where one target has several questions."""
     target_of = {cell.cell: cell.target for cell in findings.cells}
     names: dict[str, str] = {}
@@ -108,6 +109,6 @@ def _labels(questions: Sequence[Question], findings: Findings) -> dict[str, str]
     }
 
 
-def _factors(question: Question) -> dict[str, Any]:
+def _factors(question: QuestionFinding) -> dict[str, Any]:
     """What is held besides the target."""
     return {key: value for key, value in question.fixed.items() if key != "target"}

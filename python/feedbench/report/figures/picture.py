@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import altair as alt
 
+from feedbench.findings import Findings, QuestionFinding
 from feedbench.report.figures.figure import Figure
 from feedbench.report.figures.ranking import ranking_figures
-from feedbench.report.reading import Findings, Question
 from feedbench.report.sentences import condition_words
 
 MARGIN = {"top": 18, "right": 18, "bottom": 14}  # pixels; it stands alone, on a page of another colour
 
 
-def picture(question: Question, findings: Findings) -> Figure:
+def picture(question: QuestionFinding, findings: Findings) -> Figure:
     """The ranking by the headline quantile, with title, condition and how to read it."""
     figure = ranking_figures(question)[0]
     condition = condition_words(question.fixed)

@@ -7,26 +7,27 @@ from typing import Any
 
 import altair as alt
 
+from feedbench.findings import QuestionFinding
 from feedbench.report import theme
 from feedbench.report.figures.figure import Figure, rows, slug, spread_scale, time_axis
 from feedbench.report.numbers import estimate_words, time_unit
-from feedbench.report.reading import Question, Standing
 from feedbench.report.sentences import quantile_name, quantity_name, rank_interval
+from feedbench.report.standing import Standing, standings
 
 
-def ranking_figures(question: Question) -> list[Figure]:
+def ranking_figures(question: QuestionFinding) -> list[Figure]:
     """One figure for each quantile declared beforehand, in the order of the ranking."""
-    drawn = ((quantile, question.standings(quantile)) for quantile in question.quantiles)
-    return [_ranking(question, quantile, standings) for quantile, standings in drawn if standings]
+    drawn = ((quantile, standings(question, quantile)) for quantile in question.quantiles)
+    return [_ranking(question, quantile, lines) for quantile, lines in drawn if lines]
 
 
-def _ranking(question: Question, quantile: str, standings: list[Standing]) -> Figure:
-    unit = time_unit(standing.value_ns for standing in standings)
-    data = [_row(standing, unit.nanoseconds) for standing in standings]
-    names = [standing.name for standing in standings]
-    tiers = sorted({standing.tier for standing in standings})
+def _ranking(question: QuestionFinding, quantile: str, lines: list[Standing]) -> Figure:
+    unit = time_unit(standing.value_ns for standing in lines)
+    data = [_row(standing, unit.nanoseconds) for standing in lines]
+    names = [standing.name for standing in lines]
+    tiers = sorted({standing.tier for standing in lines})
     # The rank interval is an axis of its own on the right: it then lines up whatever the width.
-    ranks = json.dumps({standing.name: rank_interval(standing.rank) for standing in standings})
+    ranks = json.dumps({standing.name: rank_interval(standing.rank) for standing in lines})
     hues = alt.Scale(domain=tiers, range=[theme.series_colour(tier - 1) for tier in tiers])
     shapes = alt.Scale(domain=tiers, range=[theme.series_shape(tier - 1) for tier in tiers])
     base = alt.Chart(rows(data)).encode(

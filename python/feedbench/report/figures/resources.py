@@ -8,10 +8,10 @@ from typing import Any
 
 import altair as alt
 
+from feedbench.findings import CellFinding
 from feedbench.report import theme
 from feedbench.report.figures.figure import Figure, rows, spread_scale
 from feedbench.report.numbers import duration, share, size
-from feedbench.report.reading import Cell
 from feedbench.report.sentences import condition_words
 
 Value = tuple[float, float, float]  # value, low, high
@@ -20,7 +20,7 @@ CONDITIONS_SHOWN = (
 )
 
 
-def resource_figures(cells: Sequence[Cell]) -> list[Figure]:
+def resource_figures(cells: Sequence[CellFinding]) -> list[Figure]:
     """CPU per message, memory per connection, share of the ceiling: each only where it was measured."""
     own = [cell for cell in cells if cell.copy is None]
     candidates = (
@@ -45,24 +45,24 @@ def resource_figures(cells: Sequence[Cell]) -> list[Figure]:
     return [figure for figure in candidates if figure is not None]
 
 
-def _cpu(cell: Cell) -> Value | None:
+def _cpu(cell: CellFinding) -> Value | None:
     estimate = cell.cpu_ns_per_message
-    if estimate is None or estimate.value is None:
+    if estimate.value is None:
         return None
     low, high = estimate.interval or (estimate.value, estimate.value)
     return estimate.value / 1e3, low / 1e3, high / 1e3
 
 
-def _memory(cell: Cell) -> Value | None:
+def _memory(cell: CellFinding) -> Value | None:
     value = cell.memory_per_connection_bytes
     return None if value is None else (value / 1e3,) * 3
 
 
-def _share(cell: Cell) -> Value | None:
+def _share(cell: CellFinding) -> Value | None:
     return None if cell.ceiling_share is None else (cell.ceiling_share,) * 3
 
 
-def _shown(cells: Sequence[Cell]) -> tuple[list[str], str]:
+def _shown(cells: Sequence[CellFinding]) -> tuple[list[str], str]:
     """The conditions to draw, and a sentence when that isn't all of them."""
     conditions = list(dict.fromkeys(condition_words(cell.factors) for cell in cells))
     if len(conditions) <= CONDITIONS_SHOWN:
@@ -72,7 +72,7 @@ def _shown(cells: Sequence[Cell]) -> tuple[list[str], str]:
 
 
 def _points(
-    cells: Sequence[Cell], measure: Callable[[Cell], Value | None], text: Callable[[float], str]
+    cells: Sequence[CellFinding], measure: Callable[[CellFinding], Value | None], text: Callable[[float], str]
 ) -> list[dict[str, Any]]:
     return [
         {
@@ -93,8 +93,8 @@ def _dots(
     name: str,
     title: str,
     axis: str,
-    cells: Sequence[Cell],
-    measure: Callable[[Cell], Value | None],
+    cells: Sequence[CellFinding],
+    measure: Callable[[CellFinding], Value | None],
     text: Callable[[float], str],
     scale: alt.Scale | None = None,
     tick_format: str = ",~r",
@@ -162,7 +162,7 @@ def _dots(
     )
 
 
-def _ceiling(cells: Sequence[Cell]) -> Figure | None:
+def _ceiling(cells: Sequence[CellFinding]) -> Figure | None:
     """Share of what the raw TCP loop reaches here; near one, the generator is what was measured."""
     figure = _dots(
         "ceiling-share",

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import altair as alt
 
+from feedbench.plan import Copy, FactorValue
 from feedbench.report import theme
-from feedbench.report.reading import Cell
 from feedbench.report.sentences import value_words
 
 COPY_DASHES = {
     "sentinel": (4, 3),
     "control": (1, 4),
 }  # dashes of the method's own copies; both are drawn in grey
+
+
+class Drawn(Protocol):
+    """What tells one drawn thing from another: a measured cell has it, and so has a paper's printed row."""
+
+    @property
+    def cell(self) -> str: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def copy(self) -> Copy | None: ...
+    @property
+    def factors(self) -> Mapping[str, FactorValue]: ...
 
 
 @dataclass(frozen=True)
@@ -26,12 +40,12 @@ class Series:
     copies: Mapping[str, str]  # label → "sentinel" or "control"
 
     @classmethod
-    def of_targets(cls, cells: Sequence[Cell]) -> Series:
+    def of_targets(cls, cells: Sequence[Drawn]) -> Series:
         """A colour for each target: for questions that compare targets."""
         return cls._of({cell.cell: cell.target for cell in cells}, cells)
 
     @classmethod
-    def of_factor(cls, cells: Sequence[Cell], factor: str) -> Series:
+    def of_factor(cls, cells: Sequence[Drawn], factor: str) -> Series:
         """A colour for each value of `factor`: for questions that compare these within one target."""
         words = factor.replace("_", " ")
         return cls._of(
@@ -39,7 +53,7 @@ class Series:
         )
 
     @classmethod
-    def _of(cls, labels: Mapping[str, str], cells: Sequence[Cell]) -> Series:
+    def _of(cls, labels: Mapping[str, str], cells: Sequence[Drawn]) -> Series:
         own = tuple(dict.fromkeys(labels[cell.cell] for cell in cells if cell.copy is None))
         whole = {
             cell.cell: f"{labels[cell.cell]} ({cell.copy})" if cell.copy else labels[cell.cell]
@@ -47,7 +61,7 @@ class Series:
         }
         return cls(whole, own, {whole[cell.cell]: cell.copy for cell in cells if cell.copy})
 
-    def name(self, cell: Cell) -> str:
+    def name(self, cell: Drawn) -> str:
         """`node/ws`, or `node/ws (sentinel)`."""
         return self.labels[cell.cell]
 
