@@ -16,12 +16,12 @@ from typing import Any
 from feedbench.analyze.decide import FEWEST_BLOCKS, correct
 from feedbench.analyze.intervals import welch_interval
 from feedbench.analyze.permutation import permutation_p
-from feedbench.findings import Comparison
-from feedbench.findings.comparison import Margin
+from feedbench.findings import CellFinding, Comparison, Findings
 from feedbench.paths import SCHEMA
 from feedbench.typed_json import to_json
 
 Json = Mapping[str, Any]
+Cells = Mapping[str, CellFinding]
 
 # What a machine is, out of host.json; the rest of it (load, steal, limits) changes by the minute.
 HOST_FACTS = (
@@ -41,7 +41,7 @@ HOST_FACTS = (
 class RunFacts:
     """What `compare` needs of a run. `host`: host.json, `protocol`: of plan.json; empty when missing."""
 
-    findings: Json
+    findings: Findings
     host: Json
     protocol: Json
     seed: int
@@ -95,8 +95,8 @@ def compare_runs(before: RunFacts, after: RunFacts) -> Upgrade:
         change for quantile in quantiles for change in _changes(before, old, new, names, quantile)
     )
     return Upgrade(
-        before=before.findings["run"],
-        after=after.findings["run"],
+        before=before.findings.run,
+        after=after.findings.run,
         changes=changes,
         only_before=tuple(name for name in old if name not in new),
         only_after=tuple(name for name in new if name not in old),
@@ -105,7 +105,7 @@ def compare_runs(before: RunFacts, after: RunFacts) -> Upgrade:
 
 
 def compare_blocks(
-    before: Sequence[int], after: Sequence[int], *, margin: Margin, confidence: float, seed: int
+    before: Sequence[float], after: Sequence[float], *, margin: float, confidence: float, seed: int
 ) -> Comparison:
     """after/before from the values of unpaired blocks, for a family of one."""
     logs = [[math.log(max(value, 1)) for value in values] for values in (after, before)]
@@ -119,14 +119,18 @@ def compare_blocks(
         interval=(math.exp(interval[0]), math.exp(interval[1])) if interval else None,
         p=p,
         p_holm=p,
-        margin=margin.ratio,
+        margin=margin,
         outcome="undecided",
     )
     return correct([comparison], confidence=confidence)[0]
 
 
 def _changes(
-    before: RunFacts, old: Mapping[str, Json], new: Mapping[str, Json], names: Sequence[str], quantile: str
+    before: RunFacts,
+    old: Mapping[str, CellFinding],
+    new: Mapping[str, CellFinding],
+    names: Sequence[str],
+    quantile: str,
 ) -> list[Change]:
     """All cells at one quantile, one family for Holm."""
     protocol = before.protocol
@@ -135,14 +139,10 @@ def _changes(
     for name in names:
         values = [_values(cells[name], quantile) for cells in (old, new)]
         fastest = min((value for side in values for value in side), default=1)
-        candidates = [
-            Margin(protocol.get("margin_ratio", 0.01), "margin_ratio"),
-            Margin(protocol.get("margin_ns", 250) / max(fastest, 1), "margin_ns"),
-        ]
-        margin = max(candidates, key=lambda margin: margin.ratio)
+        margin = max(protocol.get("margin_ratio", 0.01), protocol.get("margin_ns", 250) / max(fastest, 1))
         comparison = compare_blocks(*values, margin=margin, confidence=confidence, seed=before.seed)
         blocks = (len(values[0]), len(values[1]))
-        versions = (old[name]["version"], new[name]["version"])
+        versions = (old[name].version, new[name].version)
         found.append(Change(name, quantile, comparison, blocks, versions))
     family = correct([change.comparison for change in found], confidence=confidence)
     return [
@@ -170,24 +170,26 @@ def _warnings(
     if few:
         yield f"fewer than {FEWEST_BLOCKS} blocks in one of the runs decide nothing: {', '.join(few)}"
     for facts in (before, after):
-        if not facts.findings["complete"]:
-            yield f"{facts.findings['run']} is not complete"
+        if not facts.findings.complete:
+            yield f"{facts.findings.run} is not complete"
 
 
-def _cell_warnings(was: Json, became: Json) -> Iterator[str]:
-    if was["toolchain"] != became["toolchain"]:
-        yield f"{was['cell']}: the toolchain was {was['toolchain']}, is {became['toolchain']}"
-    for option in sorted(was["options"].keys() | became["options"].keys()):
-        values = [cell["options"].get(option) for cell in (was, became)]
+def _cell_warnings(was: CellFinding, became: CellFinding) -> Iterator[str]:
+    if was.toolchain != became.toolchain:
+        yield f"{was.cell}: the toolchain was {was.toolchain}, is {became.toolchain}"
+    for option in sorted(was.options.keys() | became.options.keys()):
+        values = [cell.options.get(option) for cell in (was, became)]
         if values[0] != values[1]:
-            yield f"{was['cell']}: {option} was {values[0]}, is {values[1]}"
+            yield f"{was.cell}: {option} was {values[0]}, is {values[1]}"
 
 
-def _drift(old: Mapping[str, Json], new: Mapping[str, Json], changes: Sequence[Change]) -> Iterator[str]:
+def _drift(old: Cells, new: Cells, changes: Sequence[Change]) -> Iterator[str]:
     """Nothing about them changed, and yet they did: then the machine did."""
     for change in changes:
         was, became = old[change.cell], new[change.cell]
-        same = all(was[key] == became[key] for key in ("version", "toolchain", "options"))
+        same = all(
+            getattr(was, name) == getattr(became, name) for name in ("version", "toolchain", "options")
+        )
         if same and change.comparison.outcome == "different":
             yield (
                 f"{change.cell} changed by {change.comparison.ratio:.3f} at {change.quantile} with the same "
@@ -195,15 +197,13 @@ def _drift(old: Mapping[str, Json], new: Mapping[str, Json], changes: Sequence[C
             )
 
 
-def _cells(facts: RunFacts) -> dict[str, Json]:
-    return {cell["cell"]: cell for cell in facts.findings["cells"]}
+def _cells(facts: RunFacts) -> dict[str, CellFinding]:
+    return {cell.cell: cell for cell in facts.findings.cells}
 
 
 def _quantiles(facts: RunFacts) -> list[str]:
-    return list(
-        dict.fromkeys(name for question in facts.findings["questions"] for name in question["quantiles"])
-    )
+    return list(dict.fromkeys(name for question in facts.findings.questions for name in question.quantiles))
 
 
-def _values(cell: Json, quantile: str) -> list[int]:
-    return [line[quantile] for line in cell["per_block"] if line.get(quantile) is not None]
+def _values(cell: CellFinding, quantile: str) -> list[float]:
+    return [value for line in cell.per_block if (value := line.get(quantile)) is not None]

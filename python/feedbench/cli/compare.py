@@ -53,13 +53,14 @@ def _facts(path: Path) -> RunFacts:
     """Of a run that was analyzed, or is now."""
     from feedbench.analyze import analyze_run
     from feedbench.analyze.upgrade import RunFacts
+    from feedbench.findings import read_findings
 
     run = RunDirectory(path)
     if not run.findings.exists():
         analyze_run(run)
     plan = _present(run.plan)
     return RunFacts(
-        findings=read_json(run.findings, needed_for="compare the run"),
+        findings=read_findings(run.findings),
         host=_present(run.host),
         protocol=plan.get("protocol", {}),
         seed=plan.get("seed", 1),
