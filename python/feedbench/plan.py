@@ -182,9 +182,9 @@ class Plan:
             "questions": [asdict(question) for question in self.questions],
             "blocks": [asdict(block) for block in self.blocks],
             "skipped": [asdict(skipped) for skipped in self.skipped],
-            "protocol": self.protocol.to_json(),
-            "gates": self.gates.to_json(),
-            "expect": self.expect.to_json(),
+            "protocol": asdict(self.protocol),
+            "gates": asdict(self.gates),
+            "expect": asdict(self.expect),
             "estimate_ns": self.estimate_ns,
         }
 
@@ -205,9 +205,9 @@ class Plan:
                 Block(**_tuples(block, "start_order", "round_order")) for block in document["blocks"]
             ),
             skipped=tuple(Skipped(**skipped) for skipped in document["skipped"]),
-            protocol=Protocol.from_json(document["protocol"]),
-            gates=Gates.from_json(document["gates"]),
-            expect=Expect.from_json(document["expect"]),
+            protocol=Protocol(**_tuples(document["protocol"], "quantiles")),
+            gates=Gates(**document["gates"]),
+            expect=Expect(**document["expect"]),
             estimate_ns=document["estimate_ns"],
         )
 

@@ -5,9 +5,7 @@ The reasons for each default are in METHODOLOGY.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -27,14 +25,6 @@ class Protocol:
     shield: bool = True
     cpus_awake: bool = True
 
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Protocol:
-        fields = dict(document)
-        return cls(quantiles=tuple(fields.pop("quantiles")), **fields)
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "quantiles": list(self.quantiles)}
-
 
 @dataclass(frozen=True)
 class Gates:
@@ -46,13 +36,6 @@ class Gates:
     run_delay_share: float = 0.05
     engine_stalls: float = 5
 
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Gates:
-        return cls(**document)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Expect:
@@ -62,10 +45,3 @@ class Expect:
     duplicated: int = 0
     out_of_order: int = 0
     wrong: int = 0
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Expect:
-        return cls(**document)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)

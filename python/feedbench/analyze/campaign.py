@@ -82,7 +82,7 @@ def _options_differences(plan: Plan, cells: Mapping[str, MeasuredCell]) -> tuple
             if cells[cell].finding.blocks
         }
         for difference in differences(options, compared=question.compare):
-            found[difference.text] = OptionsFinding(difference.option, difference.values, difference.text)
+            found[difference.text] = difference
     return tuple(found.values())
 
 

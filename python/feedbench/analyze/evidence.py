@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +109,7 @@ def _cell_block(folder: Path, block: int, cell: str, expect: Expect) -> CellBloc
 
 def _broken_expectation(load: Json, expect: Expect) -> str | None:
     """Fast but wrong is no result (the scenario's `[expect]`)."""
-    for name, most in expect.to_json().items():
+    for name, most in asdict(expect).items():
         if load.get(name, 0) > most:
             return f"{load[name]:,} messages {name.replace('_', ' ')}, at most {most:,} expected"
     if load.get("received", 0) == 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
@@ -107,7 +107,7 @@ GATES = (
 
 def judge_round(evidence: Evidence, entry: Round) -> RoundGates:
     """Every block of the round that left anything, against every gate that has something to say."""
-    limits = evidence.plan.gates.to_json()
+    limits = asdict(evidence.plan.gates)
     values: dict[str, dict[int, float]] = {gate.name: {} for gate in GATES}
     dropped = []
     for block in evidence.blocks:

@@ -6,24 +6,12 @@ What the wire showed beats what a knob asked for, which beats what the manifest 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from feedbench.findings import OptionsFinding
 
 # Options that change the work itself: whoever differs in them answers another question.
 MATERIAL = ("build_mode", "deflate", "log_messages", "subprotocol", "threads", "tls")
-
-
-@dataclass(frozen=True)
-class OptionsDifference:
-    """`values`: each value of the option → the targets that have it."""
-
-    option: str
-    values: Mapping[str, tuple[str, ...]]
-
-    @property
-    def text(self) -> str:
-        parts = [f"{value} for {', '.join(targets)}" for value, targets in self.values.items()]
-        return f"{self.option} is {'; '.join(parts)}"
 
 
 def options_in_force(
@@ -42,7 +30,7 @@ def options_in_force(
 
 def differences(
     options: Mapping[str, Mapping[str, str]], *, compared: str | None = None
-) -> list[OptionsDifference]:
+) -> list[OptionsFinding]:
     """Where the targets (label → options) differ; `compared`, the factor in question, is meant to.
 
     A target that says nothing about an option counts as `unknown`, and only where the others differ anyway.
@@ -54,7 +42,8 @@ def differences(
             holders.setdefault(own.get(name, "unknown"), []).append(label)
         if len(holders.keys() - {"unknown"}) > 1:
             values = {value: tuple(sorted(labels)) for value, labels in sorted(holders.items())}
-            found.append(OptionsDifference(name, values))
+            parts = [f"{value} for {', '.join(targets)}" for value, targets in values.items()]
+            found.append(OptionsFinding(name, values, f"{name} is {'; '.join(parts)}"))
     return found
 
 

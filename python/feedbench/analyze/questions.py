@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 
 from feedbench.analyze import gates
@@ -79,7 +79,7 @@ def answer(
         },
         sentinel=sentinel,
         control=control,
-        gates=gates.summarize(rounds, plan.gates.to_json()),
+        gates=gates.summarize(rounds, asdict(plan.gates)),
     )
 
 
