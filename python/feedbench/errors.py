@@ -15,6 +15,8 @@ and ends with status 1 (2 for a mistake in the arguments).
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class FeedbenchError(Exception):
     """What happened, optionally where (a file, a line, a target) and a hint at what to try."""
@@ -48,6 +50,11 @@ class ToolchainError(FeedbenchError):
 
 class EngineError(FeedbenchError):
     """The engine could not be started, or ended without its result."""
+
+    @classmethod
+    def not_started(cls, engine: Path, cause: OSError) -> EngineError:
+        """For whoever tries to start the binary `engine`."""
+        return cls(f"cannot start: {cause.strerror}", where=str(engine), hint="try: make setup")
 
 
 class TargetError(FeedbenchError):

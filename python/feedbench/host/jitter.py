@@ -28,9 +28,7 @@ def measure_jitter(engine: Path, *, cpu: int, duration_s: float) -> dict[str, An
             raise EngineError(f"jitter ended with status {done.returncode}: {complaint}", where=str(engine))
         document: dict[str, Any] = json.loads(done.stdout)
     except OSError as error:
-        raise EngineError(
-            f"cannot start: {error.strerror}", where=str(engine), hint="try: make setup"
-        ) from error
+        raise EngineError.not_started(engine, error) from error
     except subprocess.TimeoutExpired as error:
         raise EngineError("jitter did not end in time", where=str(engine)) from error
     except json.JSONDecodeError as error:

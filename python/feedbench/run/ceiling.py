@@ -86,9 +86,7 @@ def _call(engine: Path, in_flight: int, size: int, connections: list[int], pinni
             )
         results: list[Any] = json.loads(done.stdout)["results"]
     except OSError as error:
-        raise EngineError(
-            f"cannot start: {error.strerror}", where=str(engine), hint="try: make setup"
-        ) from error
+        raise EngineError.not_started(engine, error) from error
     except subprocess.TimeoutExpired as error:
         raise EngineError("the ceiling did not end in time", where=str(engine)) from error
     except (json.JSONDecodeError, KeyError, TypeError) as error:

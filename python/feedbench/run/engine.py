@@ -57,9 +57,7 @@ def call_engine(
                 preexec_fn=own_preparation(),
             )
         except OSError as error:
-            raise EngineError(
-                f"it could not be started: {error.strerror}", where=str(engine), hint="try: make setup"
-            ) from error
+            raise EngineError.not_started(engine, error) from error
     try:
         watched = watch(
             process,

@@ -35,6 +35,4 @@ def become_engine(command: str, arguments: Sequence[str]) -> NoReturn:
     try:
         os.execv(engine, [str(engine), command, *arguments])
     except OSError as error:
-        raise EngineError(
-            f"the engine could not be started: {error.strerror}", where=str(engine), hint="try: make setup"
-        ) from error
+        raise EngineError.not_started(engine, error) from error
