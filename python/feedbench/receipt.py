@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from feedbench.errors import RunDirectoryError
 from feedbench.paths import SCHEMA, read_json, write_json
+from feedbench.typed_json import from_json, to_json
 
 BuildState = Literal["built", "available", "missing", "failed"]
 
@@ -35,16 +36,15 @@ class Receipt:
     options: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        return {"schema": SCHEMA, **asdict(self)}
+        return {"schema": SCHEMA, **to_json(self)}
 
 
 def read_receipt(path: Path) -> Receipt:
     """The receipt in `path`; RunDirectoryError when it is missing, cut short or of another schema."""
     document = read_json(path, needed_for="know what was built")
     try:
-        fields = {name: value for name, value in document.items() if name != "schema"}
-        return Receipt(**{**fields, "commands": tuple(tuple(command) for command in fields["commands"])})
-    except (KeyError, TypeError, AttributeError) as error:
+        return from_json(Receipt, document)
+    except ValueError as error:
         raise RunDirectoryError(
             f"this is not a build receipt ({error})", where=str(path), hint="feedbench build writes it anew"
         ) from error
