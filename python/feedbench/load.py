@@ -6,7 +6,7 @@ Values without a clock or socket; the engine's request (spec/README.md) holds th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from feedbench.units import parse_duration
@@ -37,9 +37,6 @@ class Closed:
 
     in_flight: int
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": "closed", "in_flight": self.in_flight}
-
 
 @dataclass(frozen=True)
 class Burst:
@@ -48,18 +45,12 @@ class Burst:
     messages: int
     interval_ns: int
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": "burst", "messages": self.messages, "interval_ns": self.interval_ns}
-
 
 @dataclass(frozen=True)
 class Constant:
     """Sends at equal distances; `rate_per_s` is over all connections together."""
 
     rate_per_s: float
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": "constant", "rate_per_s": self.rate_per_s}
 
 
 @dataclass(frozen=True)
@@ -68,26 +59,29 @@ class Poisson:
 
     rate_per_s: float
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": "poisson", "rate_per_s": self.rate_per_s}
-
 
 Pacer = Closed | Burst | Constant | Poisson
+PACERS: Mapping[str, type[Pacer]] = {
+    "closed": Closed,
+    "burst": Burst,
+    "constant": Constant,
+    "poisson": Poisson,
+}
+
+
+def pacer_to_json(pacer: Pacer) -> dict[str, Any]:
+    """Its kind, then its own fields."""
+    kind = next(kind for kind, pacer_type in PACERS.items() if isinstance(pacer, pacer_type))
+    return {"kind": kind, **asdict(pacer)}
 
 
 def pacer_from_json(document: Mapping[str, Any]) -> Pacer:
     """The pacer in its JSON form; ValueError when the kind is unknown."""
-    match document["kind"]:
-        case "closed":
-            return Closed(in_flight=document["in_flight"])
-        case "burst":
-            return Burst(messages=document["messages"], interval_ns=document["interval_ns"])
-        case "constant":
-            return Constant(rate_per_s=document["rate_per_s"])
-        case "poisson":
-            return Poisson(rate_per_s=document["rate_per_s"])
-        case kind:
-            raise ValueError(f"unknown pacer {kind!r}")
+    fields = dict(document)
+    kind = fields.pop("kind")
+    if kind not in PACERS:
+        raise ValueError(f"unknown pacer {kind!r}")
+    return PACERS[kind](**fields)
 
 
 @dataclass(frozen=True)
@@ -108,9 +102,6 @@ class Payload:
         if kind in ("binary", "text", "json"):
             return cls(kind, bytes=int(rest))
         return cls(kind, file=rest)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "bytes": self.bytes, "file": self.file}
 
 
 @dataclass(frozen=True)
@@ -148,16 +139,7 @@ class Load:
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "pacer": self.pacer.to_json(),
-            "connections": self.connections,
-            "path": self.path,
-            "payload": self.payload.to_json(),
-            "offer_deflate": self.offer_deflate,
-            "client": self.client,
-            "transport": self.transport,
-            "timeout_ns": self.timeout_ns,
-        }
+        return {**asdict(self), "pacer": pacer_to_json(self.pacer)}
 
 
 def _pacer(settings: Mapping[str, Any]) -> Pacer:

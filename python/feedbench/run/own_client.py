@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from feedbench.commands import environment, fill
 from feedbench.errors import RunDirectoryError, TargetError
 from feedbench.host.process import end_process, ending, own_preparation
 from feedbench.launch import log_tail
-from feedbench.load import Load, Payload
+from feedbench.load import Load, Payload, pacer_to_json
 from feedbench.paths import SCHEMA, Project, read_json, write_json
 from feedbench.plan import Protocol
 from feedbench.run.resources import children_cpu_ns
@@ -198,8 +198,8 @@ def load_document(
         "threads": 1,
         "transport": "own client",
         "cpu": cpu,
-        "pacer": load.pacer.to_json(),
-        "payload": load.payload.to_json(),
+        "pacer": pacer_to_json(load.pacer),
+        "payload": asdict(load.payload),
         "measured_ns": protocol.measure_ns,
         "slices": 1,
         "sent": len(measured),

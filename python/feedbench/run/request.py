@@ -5,10 +5,11 @@ block's seed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from feedbench.load import Load
+from feedbench.load import Load, pacer_to_json
 from feedbench.paths import SCHEMA
 from feedbench.plan import Block, Cell, Plan, Round
 from feedbench.protocol import Protocol
@@ -54,7 +55,7 @@ def engine_request(
 
 
 def _target(cell: Cell, load: Load, url: str, folder: Path, root: Path) -> dict[str, Any]:
-    payload = load.payload.to_json()
+    payload = asdict(load.payload)
     if payload["file"] is not None:
         payload["file"] = str(root / payload["file"])
     return {
@@ -63,7 +64,7 @@ def _target(cell: Cell, load: Load, url: str, folder: Path, root: Path) -> dict[
         "directory": str(folder.resolve()),
         "connections": load.connections,
         "payload": payload,
-        "pacer": load.pacer.to_json(),
+        "pacer": pacer_to_json(load.pacer),
         "offer_deflate": load.offer_deflate,
         "ca_file": None,
         "timeout_ns": load.timeout_ns,
