@@ -69,7 +69,7 @@ impl Check {
     pub fn new(payload: &Payload) -> Self {
         Self {
             expected: payload.counter.map(|counter| counter.number(0)),
-            slots: VecDeque::with_capacity(4),
+            slots: VecDeque::with_capacity(1),
             oldest: 0,
             answered_early: 0,
             lost: None,
