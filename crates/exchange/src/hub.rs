@@ -49,13 +49,19 @@ impl Subscriptions {
     }
 }
 
+/// A session, and the earliest of its deadlines in the queue, so that each session has about one entry there.
+struct Connected<S> {
+    session: S,
+    queued_ns: u64,
+}
+
 /// One personality with its connections.
 ///
 /// The caller owns the sockets and the clock. It calls [`Hub::on_time`] when [`Hub::due_ns`] has come, [`Hub::on_event`]
 /// for each event of the market, and after both [`Hub::deliver`] for what is to be sent to subscribers.
 pub struct Hub<P: Personality> {
     personality: P,
-    sessions: Vec<Option<P::Session>>,
+    sessions: Vec<Option<Connected<P::Session>>>,
     free: Vec<u32>,
     subscriptions: Subscriptions,
     /// Deadlines of sessions; one that is out of date is put right when it comes up.
@@ -105,8 +111,8 @@ impl<P: Personality> Hub<P> {
         if connection.0 as usize == self.sessions.len() {
             self.sessions.push(None);
         }
-        self.deadlines.push(Reverse((self.personality.deadline_ns(&session), connection)));
-        self.sessions[connection.0 as usize] = Some(session);
+        self.sessions[connection.0 as usize] = Some(Connected { session, queued_ns: u64::MAX });
+        self.queue_deadline(connection);
         self.settle(connection, replies);
         Ok(connection)
     }
@@ -120,10 +126,19 @@ impl<P: Personality> Hub<P> {
         now_ns: u64,
         replies: &mut Vec<Reply>,
     ) {
-        let Some(Some(session)) = self.sessions.get_mut(connection.0 as usize) else { return };
-        self.personality.on_message(market, session, incoming, now_ns, &mut self.scratch);
-        self.deadlines.push(Reverse((self.personality.deadline_ns(session), connection)));
+        let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else { return };
+        self.personality.on_message(market, &mut connected.session, incoming, now_ns, &mut self.scratch);
+        self.queue_deadline(connection);
         self.settle(connection, replies);
+    }
+
+    fn queue_deadline(&mut self, connection: ConnectionId) {
+        let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else { return };
+        let deadline_ns = self.personality.deadline_ns(&connected.session);
+        if deadline_ns < connected.queued_ns {
+            connected.queued_ns = deadline_ns;
+            self.deadlines.push(Reverse((deadline_ns, connection)));
+        }
     }
 
     /// Forgets a connection that is gone.
@@ -164,15 +179,17 @@ impl<P: Personality> Hub<P> {
                 break;
             }
             self.deadlines.pop();
-            let Some(Some(session)) = self.sessions.get_mut(connection.0 as usize) else { continue };
-            if self.personality.deadline_ns(session) <= now_ns {
-                self.personality.on_deadline(market, session, now_ns, &mut self.scratch);
+            let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else { continue };
+            if due_ns != connected.queued_ns {
+                continue;
             }
-            let next_ns = self.personality.deadline_ns(session);
-            debug_assert!(next_ns > now_ns, "a deadline must move on");
-            if next_ns < u64::MAX {
-                self.deadlines.push(Reverse((next_ns, connection)));
+            if self.personality.deadline_ns(&connected.session) <= now_ns {
+                self.personality.on_deadline(market, &mut connected.session, now_ns, &mut self.scratch);
+                let next_ns = self.personality.deadline_ns(&connected.session);
+                debug_assert!(next_ns > now_ns, "a deadline must move on");
             }
+            connected.queued_ns = u64::MAX;
+            self.queue_deadline(connection);
             let mut own = Vec::new();
             self.settle(connection, &mut own);
             replies.extend(own.into_iter().map(|reply| (connection, reply)));
@@ -200,8 +217,8 @@ impl<P: Personality> Hub<P> {
             self.turn = self.turn.wrapping_add(1);
             let (late, early) = subscribers.split_at(first);
             for &connection in early.iter().chain(late) {
-                let Some(Some(session)) = self.sessions.get_mut(connection.0 as usize) else { continue };
-                let number = self.personality.number(session, now_ns);
+                let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else { continue };
+                let number = self.personality.number(&mut connected.session, now_ns);
                 self.number.clear();
                 if Frames::is_numbered(frame) {
                     self.number.number(number);
