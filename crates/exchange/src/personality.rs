@@ -5,7 +5,10 @@
 //! and answers as the exchange documents, or ends the connection. Neither has a clock or a socket.
 
 pub mod binance;
+pub mod coinbase;
+pub mod kraken;
 pub mod limits;
+pub mod names;
 
 use crate::hub::Subscriptions;
 use crate::market::{Event, Market};
@@ -252,6 +255,11 @@ pub trait Personality {
 
     /// Encodes what is due by the clock.
     fn on_tick(&mut self, market: &Market, wanted: &Subscriptions, frames: &mut Frames);
+
+    /// How the exchange parts with a client that reads too slowly.
+    fn slow_consumer(&self) -> Vec<Reply> {
+        vec![Reply::Close { code: 1008, reason: "slow consumer" }]
+    }
 
     /// Answers a REST request.
     fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response;
