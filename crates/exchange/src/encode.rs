@@ -110,9 +110,18 @@ mod tests {
         assert_eq!(shown(|out| _ = out.decimal(7, 0)), "7");
         assert_eq!(shown(|out| _ = out.trimmed(79_200, 5)), "0.792");
         assert_eq!(shown(|out| _ = out.trimmed(0, 5)), "0");
-        assert_eq!(shown(|out| _ = out.rescaled(6_183_763, 2, 8)), "61837.63000000");
-        assert_eq!(shown(|out| _ = out.rescaled(123_456_789, 9, 8)), "0.12345678");
-        assert_eq!(shown(|out| _ = out.rescaled(u128::from(u64::MAX) * 10, 1, 3)), "18446744073709551615.000");
+        assert_eq!(
+            shown(|out| _ = out.rescaled(6_183_763, 2, 8)),
+            "61837.63000000"
+        );
+        assert_eq!(
+            shown(|out| _ = out.rescaled(123_456_789, 9, 8)),
+            "0.12345678"
+        );
+        assert_eq!(
+            shown(|out| _ = out.rescaled(u128::from(u64::MAX) * 10, 1, 3)),
+            "18446744073709551615.000"
+        );
     }
 
     proptest! {

@@ -2,7 +2,9 @@
 
 use crate::encode::Encode;
 use crate::market::{Event, Market};
-use crate::personality::{Frame, Frames, Incoming, Personality, Reply, Request, Response, StreamId};
+use crate::personality::{
+    Frame, Frames, Incoming, Personality, Reply, Request, Response, StreamId,
+};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -18,7 +20,9 @@ impl Subscriptions {
     /// True if anybody gets this stream, so that it is worth encoding.
     #[inline]
     pub fn wants(&self, stream: StreamId) -> bool {
-        self.0.get(stream.0 as usize).is_some_and(|list| !list.is_empty())
+        self.0
+            .get(stream.0 as usize)
+            .is_some_and(|list| !list.is_empty())
     }
 
     /// All who get this stream, in the order of their subscription.
@@ -45,7 +49,9 @@ impl Subscriptions {
     }
 
     fn remove_all(&mut self, connection: ConnectionId) {
-        self.0.iter_mut().for_each(|list| list.retain(|&subscriber| subscriber != connection));
+        self.0
+            .iter_mut()
+            .for_each(|list| list.retain(|&subscriber| subscriber != connection));
     }
 }
 
@@ -106,12 +112,17 @@ impl<P: Personality> Hub<P> {
         now_ns: u64,
         replies: &mut Vec<Reply>,
     ) -> Result<ConnectionId, Response> {
-        let session = self.personality.open(market, request, now_ns, &mut self.scratch)?;
+        let session = self
+            .personality
+            .open(market, request, now_ns, &mut self.scratch)?;
         let connection = ConnectionId(self.free.pop().unwrap_or(self.sessions.len() as u32));
         if connection.0 as usize == self.sessions.len() {
             self.sessions.push(None);
         }
-        self.sessions[connection.0 as usize] = Some(Connected { session, queued_ns: u64::MAX });
+        self.sessions[connection.0 as usize] = Some(Connected {
+            session,
+            queued_ns: u64::MAX,
+        });
         self.queue_deadline(connection);
         self.settle(connection, replies);
         Ok(connection)
@@ -126,14 +137,24 @@ impl<P: Personality> Hub<P> {
         now_ns: u64,
         replies: &mut Vec<Reply>,
     ) {
-        let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else { return };
-        self.personality.on_message(market, &mut connected.session, incoming, now_ns, &mut self.scratch);
+        let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else {
+            return;
+        };
+        self.personality.on_message(
+            market,
+            &mut connected.session,
+            incoming,
+            now_ns,
+            &mut self.scratch,
+        );
         self.queue_deadline(connection);
         self.settle(connection, replies);
     }
 
     fn queue_deadline(&mut self, connection: ConnectionId) {
-        let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else { return };
+        let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else {
+            return;
+        };
         let deadline_ns = self.personality.deadline_ns(&connected.session);
         if deadline_ns < connected.queued_ns {
             connected.queued_ns = deadline_ns;
@@ -143,9 +164,15 @@ impl<P: Personality> Hub<P> {
 
     /// Forgets a connection that is gone.
     pub fn close(&mut self, connection: ConnectionId) {
-        if self.sessions.get_mut(connection.0 as usize).and_then(Option::take).is_some() {
+        if self
+            .sessions
+            .get_mut(connection.0 as usize)
+            .and_then(Option::take)
+            .is_some()
+        {
             self.subscriptions.remove_all(connection);
-            self.deadlines.retain(|Reverse((_, owner))| *owner != connection);
+            self.deadlines
+                .retain(|Reverse((_, owner))| *owner != connection);
             self.free.push(connection.0);
         }
     }
@@ -163,28 +190,44 @@ impl<P: Personality> Hub<P> {
 
     /// When [`Hub::on_time`] wants to be called; it may be early.
     pub fn due_ns(&self) -> u64 {
-        let session_ns = self.deadlines.peek().map_or(u64::MAX, |Reverse((deadline_ns, _))| *deadline_ns);
+        let session_ns = self
+            .deadlines
+            .peek()
+            .map_or(u64::MAX, |Reverse((deadline_ns, _))| *deadline_ns);
         session_ns.min(self.personality.tick_ns())
     }
 
     /// Does what is due by `now_ns`: appends replies for single connections, and makes frames for [`Hub::deliver`].
     /// Call it before applying an event that is published later, and again while [`Hub::due_ns`] has come.
-    pub fn on_time(&mut self, market: &Market, now_ns: u64, replies: &mut Vec<(ConnectionId, Reply)>) {
+    pub fn on_time(
+        &mut self,
+        market: &Market,
+        now_ns: u64,
+        replies: &mut Vec<(ConnectionId, Reply)>,
+    ) {
         self.frames.clear();
         if self.personality.tick_ns() <= now_ns {
-            self.personality.on_tick(market, &self.subscriptions, &mut self.frames);
+            self.personality
+                .on_tick(market, &self.subscriptions, &mut self.frames);
         }
         while let Some(&Reverse((due_ns, connection))) = self.deadlines.peek() {
             if due_ns > now_ns {
                 break;
             }
             self.deadlines.pop();
-            let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else { continue };
+            let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else {
+                continue;
+            };
             if due_ns != connected.queued_ns {
                 continue;
             }
             if self.personality.deadline_ns(&connected.session) <= now_ns {
-                self.personality.on_deadline(market, &mut connected.session, now_ns, &mut self.scratch);
+                self.personality.on_deadline(
+                    market,
+                    &mut connected.session,
+                    now_ns,
+                    &mut self.scratch,
+                );
                 let next_ns = self.personality.deadline_ns(&connected.session);
                 debug_assert!(next_ns > now_ns, "a deadline must move on");
             }
@@ -199,7 +242,8 @@ impl<P: Personality> Hub<P> {
     /// Makes the frames of an event that the market has just applied.
     pub fn on_event(&mut self, market: &Market, event: &Event) {
         self.frames.clear();
-        self.personality.on_event(market, event, &self.subscriptions, &mut self.frames);
+        self.personality
+            .on_event(market, event, &self.subscriptions, &mut self.frames);
     }
 
     /// The frames made last.
@@ -217,7 +261,9 @@ impl<P: Personality> Hub<P> {
             self.turn = self.turn.wrapping_add(1);
             let (late, early) = subscribers.split_at(first);
             for &connection in early.iter().chain(late) {
-                let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else { continue };
+                let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else {
+                    continue;
+                };
                 let number = self.personality.number(&mut connected.session, now_ns);
                 self.number.clear();
                 if Frames::is_numbered(frame) {

@@ -103,7 +103,12 @@ mod tests {
         let mut writer = LedgerWriter::new(Vec::new(), &header()).unwrap();
         for (index, message) in messages.iter().enumerate() {
             if index < 3 {
-                writer.name_stream(index as u32, &format!("exchange {}", "long-name-".repeat(index * 9))).unwrap();
+                writer
+                    .name_stream(
+                        index as u32,
+                        &format!("exchange {}", "long-name-".repeat(index * 9)),
+                    )
+                    .unwrap();
             }
             writer.append(message).unwrap();
         }
@@ -177,7 +182,10 @@ mod tests {
 
     #[test]
     fn other_files_and_other_versions_are_refused() {
-        assert!(matches!(Ledger::read(b"FBSAMPLE........"), Err(LedgerError::NotALedger)));
+        assert!(matches!(
+            Ledger::read(b"FBSAMPLE........"),
+            Err(LedgerError::NotALedger)
+        ));
         let mut bytes = written(&[], true);
         bytes[8] = 9;
         assert!(matches!(Ledger::read(&bytes), Err(LedgerError::Version(9))));

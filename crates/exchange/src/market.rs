@@ -49,7 +49,12 @@ impl Market {
     pub fn open(config: &MarketConfig, clock: ExchangeClock) -> Result<Self, ConfigError> {
         config.check()?;
         let count = config.instruments.len();
-        let mut market = Self { clock, symbols: Vec::new(), flows: Vec::new(), due: BinaryHeap::new() };
+        let mut market = Self {
+            clock,
+            symbols: Vec::new(),
+            flows: Vec::new(),
+            due: BinaryHeap::new(),
+        };
         for (index, instrument) in config.instruments.iter().enumerate() {
             let mut symbol = Symbol::new(instrument.clone(), clock.opened_unix_ns);
             let mut flow = Flow::new(config, index, count);
@@ -83,7 +88,9 @@ impl Market {
 
     /// When the next event is published: timers due before it see the books as they stand.
     pub fn next_ns(&self) -> u64 {
-        self.due.peek().map_or(u64::MAX, |Reverse((published_ns, _))| *published_ns)
+        self.due
+            .peek()
+            .map_or(u64::MAX, |Reverse((published_ns, _))| *published_ns)
     }
 }
 

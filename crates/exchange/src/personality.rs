@@ -5,7 +5,9 @@
 //! and answers as the exchange documents, or ends the connection. Neither has a clock or a socket.
 
 pub mod binance;
+pub mod bithumb_global;
 pub mod coinbase;
+pub mod gemini;
 pub mod kraken;
 pub mod limits;
 pub mod names;
@@ -78,7 +80,13 @@ impl<'a> Request<'a> {
     /// A GET of a path with its query, without headers.
     pub fn get(target: &'a str) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        Self { method: "GET", path, query, headers: &[], peer: 0 }
+        Self {
+            method: "GET",
+            path,
+            query,
+            headers: &[],
+            peer: 0,
+        }
     }
 
     /// The value of a query parameter, percent-decoded; the first if it is given twice.
@@ -91,7 +99,10 @@ impl<'a> Request<'a> {
 
     /// The value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&'a str> {
-        self.headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+        self.headers
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| *value)
     }
 }
 
@@ -101,7 +112,11 @@ pub fn percent_decoded(text: &str) -> String {
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let hex = |index: usize| bytes.get(index).and_then(|&digit| char::from(digit).to_digit(16));
+        let hex = |index: usize| {
+            bytes
+                .get(index)
+                .and_then(|&digit| char::from(digit).to_digit(16))
+        };
         match (bytes[at], hex(at + 1), hex(at + 2)) {
             (b'%', Some(high), Some(low)) => {
                 decoded.push((high * 16 + low) as u8);
@@ -113,7 +128,8 @@ pub fn percent_decoded(text: &str) -> String {
             }
         }
     }
-    String::from_utf8(decoded).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    String::from_utf8(decoded)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// An HTTP answer. The door adds what every answer carries: date, length, connection.
@@ -130,7 +146,11 @@ pub struct Response {
 impl Response {
     /// An answer with a body and no headers of its own.
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into() }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: body.into(),
+        }
     }
 
     /// 200 with a body written by `write`.
@@ -178,7 +198,10 @@ impl Frames {
     /// A frame's bytes before and after the place of the connection's own number; all before if it has none.
     pub fn parts(&self, frame: &Frame) -> (&[u8], &[u8]) {
         let split = frame.splice.unwrap_or(frame.end);
-        (&self.bytes[frame.start..split], &self.bytes[split..frame.end])
+        (
+            &self.bytes[frame.start..split],
+            &self.bytes[split..frame.end],
+        )
     }
 
     /// True if each connection puts a number of its own between the two parts.
@@ -187,10 +210,23 @@ impl Frames {
     }
 
     /// Adds a frame written by `write`.
-    pub fn add(&mut self, stream: StreamId, sequence: u64, born_ns: u64, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn add(
+        &mut self,
+        stream: StreamId,
+        sequence: u64,
+        born_ns: u64,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
         let start = self.bytes.len();
         write(&mut self.bytes);
-        self.list.push(Frame { stream, sequence, born_ns, start, end: self.bytes.len(), splice: None });
+        self.list.push(Frame {
+            stream,
+            sequence,
+            born_ns,
+            start,
+            end: self.bytes.len(),
+            splice: None,
+        });
     }
 
     /// Adds a frame in which each connection's own number stands between what the two functions write.
@@ -206,7 +242,14 @@ impl Frames {
         before(&mut self.bytes);
         let splice = Some(self.bytes.len());
         after(&mut self.bytes);
-        self.list.push(Frame { stream, sequence, born_ns, start, end: self.bytes.len(), splice });
+        self.list.push(Frame {
+            stream,
+            sequence,
+            born_ns,
+            start,
+            end: self.bytes.len(),
+            splice,
+        });
     }
 }
 
@@ -241,14 +284,26 @@ pub trait Personality {
     fn deadline_ns(&self, session: &Self::Session) -> u64;
 
     /// Does what is due: pings, heartbeats, the end of the connection.
-    fn on_deadline(&mut self, market: &Market, session: &mut Self::Session, now_ns: u64, replies: &mut Vec<Reply>);
+    fn on_deadline(
+        &mut self,
+        market: &Market,
+        session: &mut Self::Session,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    );
 
     /// A frame is about to be delivered to this session: returns the connection's own number for it, where the
     /// exchange counts by connection, and takes note that the connection was not silent.
     fn number(&self, session: &mut Self::Session, now_ns: u64) -> u64;
 
     /// Encodes what an event, just applied to the market, means to the streams that somebody wants.
-    fn on_event(&mut self, market: &Market, event: &Event, wanted: &Subscriptions, frames: &mut Frames);
+    fn on_event(
+        &mut self,
+        market: &Market,
+        event: &Event,
+        wanted: &Subscriptions,
+        frames: &mut Frames,
+    );
 
     /// When the feed wants [`Personality::on_tick`]: batches, snapshots, tickers by the second.
     fn tick_ns(&self) -> u64;
@@ -258,7 +313,10 @@ pub trait Personality {
 
     /// How the exchange parts with a client that reads too slowly.
     fn slow_consumer(&self) -> Vec<Reply> {
-        vec![Reply::Close { code: 1008, reason: "slow consumer" }]
+        vec![Reply::Close {
+            code: 1008,
+            reason: "slow consumer",
+        }]
     }
 
     /// Answers a REST request.
@@ -281,8 +339,16 @@ mod tests {
     fn a_numbered_frame_is_split_where_the_number_goes() {
         let mut frames = Frames::default();
         frames.add(StreamId(1), 0, 0, |out| out.extend(b"whole"));
-        frames.add_numbered(StreamId(2), 0, 0, |out| out.extend(b"n="), |out| out.extend(b"."));
-        let [whole, numbered] = frames.list() else { panic!() };
+        frames.add_numbered(
+            StreamId(2),
+            0,
+            0,
+            |out| out.extend(b"n="),
+            |out| out.extend(b"."),
+        );
+        let [whole, numbered] = frames.list() else {
+            panic!()
+        };
         assert_eq!(frames.parts(whole), (&b"whole"[..], &b""[..]));
         assert_eq!(frames.parts(numbered), (&b"n="[..], &b"."[..]));
         assert!(Frames::is_numbered(numbered) && !Frames::is_numbered(whole));

@@ -26,13 +26,18 @@ pub struct ExchangeClock {
 impl ExchangeClock {
     /// A clock that tells the truth.
     pub fn right(opened_unix_ns: u64) -> Self {
-        Self { opened_unix_ns, skew_ns: 0, drift_ppb: 0 }
+        Self {
+            opened_unix_ns,
+            skew_ns: 0,
+            drift_ppb: 0,
+        }
     }
 
     /// The Unix time shown at `now_ns`; never before 1970.
     pub fn unix_ns(&self, now_ns: u64) -> u64 {
         let drift = i128::from(now_ns) * i128::from(self.drift_ppb) / 1_000_000_000;
-        let shown = i128::from(self.opened_unix_ns) + i128::from(now_ns) + i128::from(self.skew_ns) + drift;
+        let shown =
+            i128::from(self.opened_unix_ns) + i128::from(now_ns) + i128::from(self.skew_ns) + drift;
         u64::try_from(shown.max(0)).unwrap_or(u64::MAX)
     }
 
@@ -64,10 +69,15 @@ impl Calendar {
         let days = unix_ns / DAY_NS + 719_468;
         let era = days / 146_097;
         let day_of_era = days % 146_097;
-        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let year_of_era =
+            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let shifted_month = (5 * day_of_year + 2) / 153;
-        let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+        let month = if shifted_month < 10 {
+            shifted_month + 3
+        } else {
+            shifted_month - 9
+        };
         Self {
             year: era * 400 + year_of_era + u64::from(month <= 2),
             month,
@@ -103,7 +113,11 @@ impl Calendar {
         Self::padded(out, seconds % 60, 2);
         if decimals > 0 {
             out.push(b'.');
-            Self::padded(out, self.of_day_ns % SECOND_NS / 10u64.pow(9 - decimals), decimals as usize);
+            Self::padded(
+                out,
+                self.of_day_ns % SECOND_NS / 10u64.pow(9 - decimals),
+                decimals as usize,
+            );
         }
     }
 }
@@ -139,14 +153,32 @@ mod tests {
         ] {
             assert_eq!(rfc3339(unix_s * SECOND_NS), date);
         }
-        assert_eq!(rfc3339(1_618_677_817_075_687_999), "2021-04-17T16:43:37.075687Z");
+        assert_eq!(
+            rfc3339(1_618_677_817_075_687_999),
+            "2021-04-17T16:43:37.075687Z"
+        );
     }
 
     #[test]
     fn a_wrong_clock_is_off_and_drifts() {
-        let clock = ExchangeClock { opened_unix_ns: 10 * SECOND_NS, skew_ns: -1_272_000_000, drift_ppb: 4_667 };
+        let clock = ExchangeClock {
+            opened_unix_ns: 10 * SECOND_NS,
+            skew_ns: -1_272_000_000,
+            drift_ppb: 4_667,
+        };
         assert_eq!(clock.unix_ns(0), 8_728_000_000);
-        assert_eq!(clock.unix_ns(300 * SECOND_NS), 8_728_000_000 + 300 * SECOND_NS + 1_400_100);
-        assert_eq!(ExchangeClock { skew_ns: -11_000_000_000, ..clock }.unix_ns(0), 0, "never before 1970");
+        assert_eq!(
+            clock.unix_ns(300 * SECOND_NS),
+            8_728_000_000 + 300 * SECOND_NS + 1_400_100
+        );
+        assert_eq!(
+            ExchangeClock {
+                skew_ns: -11_000_000_000,
+                ..clock
+            }
+            .unix_ns(0),
+            0,
+            "never before 1970"
+        );
     }
 }

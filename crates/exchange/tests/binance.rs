@@ -24,7 +24,10 @@ struct Kept {
 
 impl Kept {
     fn of(snapshot: &Value) -> Self {
-        let mut kept = Self { last: snapshot["lastUpdateId"].as_u64().unwrap(), ..Self::default() };
+        let mut kept = Self {
+            last: snapshot["lastUpdateId"].as_u64().unwrap(),
+            ..Self::default()
+        };
         kept.set(&snapshot["bids"], &snapshot["asks"]);
         kept
     }
@@ -64,7 +67,10 @@ fn sides(book: &Book, config: &MarketConfig, symbol: usize) -> [BTreeMap<String,
         let levels = book.levels(side);
         levels
             .map(|(price, level)| {
-                (number(price, instrument.price_decimals), number(level.quantity, instrument.quantity_decimals))
+                (
+                    number(price, instrument.price_decimals),
+                    number(level.quantity, instrument.quantity_decimals),
+                )
             })
             .collect()
     })
@@ -183,17 +189,38 @@ fn commands_are_answered_as_documented() {
     let mut rig = rig(&config(1, 2, 100.0));
     let connection = rig.open("/ws/btcusdt@aggTrade");
     for (command, answer) in [
-        (r#"{"method":"LIST_SUBSCRIPTIONS","id":3}"#, r#"{"result":["btcusdt@aggTrade"],"id":3}"#),
-        (r#"{"method":"SUBSCRIBE","params":["ethusdt@depth","nonsense"],"id":"a-9"}"#, r#"{"result":null,"id":"a-9"}"#),
+        (
+            r#"{"method":"LIST_SUBSCRIPTIONS","id":3}"#,
+            r#"{"result":["btcusdt@aggTrade"],"id":3}"#,
+        ),
+        (
+            r#"{"method":"SUBSCRIBE","params":["ethusdt@depth","nonsense"],"id":"a-9"}"#,
+            r#"{"result":null,"id":"a-9"}"#,
+        ),
         (
             r#"{"method":"LIST_SUBSCRIPTIONS","id":null}"#,
             r#"{"result":["btcusdt@aggTrade","ethusdt@depth","nonsense"],"id":null}"#,
         ),
-        (r#"{"method":"UNSUBSCRIBE","params":["btcusdt@aggTrade"],"id":312}"#, r#"{"result":null,"id":312}"#),
-        (r#"{"method":"GET_PROPERTY","params":["combined"],"id":2}"#, r#"{"result":false,"id":2}"#),
-        (r#"{"method":"SET_PROPERTY","params":["combined",true],"id":5}"#, r#"{"result":null,"id":5}"#),
-        (r#"{"method":"GET_PROPERTY","params":["combined"],"id":2}"#, r#"{"result":true,"id":2}"#),
-        (r#"{"method":"GET_PROPERTY","params":["other"],"id":2}"#, r#"{"code":0,"msg":"Unknown property","id":2}"#),
+        (
+            r#"{"method":"UNSUBSCRIBE","params":["btcusdt@aggTrade"],"id":312}"#,
+            r#"{"result":null,"id":312}"#,
+        ),
+        (
+            r#"{"method":"GET_PROPERTY","params":["combined"],"id":2}"#,
+            r#"{"result":false,"id":2}"#,
+        ),
+        (
+            r#"{"method":"SET_PROPERTY","params":["combined",true],"id":5}"#,
+            r#"{"result":null,"id":5}"#,
+        ),
+        (
+            r#"{"method":"GET_PROPERTY","params":["combined"],"id":2}"#,
+            r#"{"result":true,"id":2}"#,
+        ),
+        (
+            r#"{"method":"GET_PROPERTY","params":["other"],"id":2}"#,
+            r#"{"code":0,"msg":"Unknown property","id":2}"#,
+        ),
         (
             r#"{"method":"SET_PROPERTY","params":["combined","yes"],"id":2}"#,
             r#"{"code":1,"msg":"Invalid value type: expected Boolean","id":2}"#,
@@ -218,8 +245,14 @@ fn commands_are_answered_as_documented() {
             r#"{"params":["btcusdt@aggTrade"],"id":1}"#,
             r#"{"code":2,"msg":"Invalid request: missing field `method` at line 1 column 38"}"#,
         ),
-        ("nonsense", r#"{"code":3,"msg":"Invalid JSON: expected ident at line 1 column 2"}"#),
-        ("", r#"{"code":3,"msg":"Invalid JSON: EOF while parsing a value at line 1 column 0"}"#),
+        (
+            "nonsense",
+            r#"{"code":3,"msg":"Invalid JSON: expected ident at line 1 column 2"}"#,
+        ),
+        (
+            "",
+            r#"{"code":3,"msg":"Invalid JSON: EOF while parsing a value at line 1 column 0"}"#,
+        ),
     ] {
         rig.run_for(SECOND_NS / 2);
         assert_eq!(rig.ask(connection, command), [answer], "{command}");
@@ -234,12 +267,21 @@ fn combined_streams_name_themselves_and_microseconds_are_asked_for() {
     let raw = rig.open("/ws/btcusdt@trade");
     rig.run_until(SECOND_NS);
     let (plain, fine, raw) = (rig.json(plain), rig.json(fine), rig.json(raw));
-    assert!(plain.iter().any(|message| message["stream"] == "btcusdt@depth5@100ms"));
-    let trades: Vec<&Value> = plain.iter().filter(|m| m["stream"] == "btcusdt@trade").map(|m| &m["data"]).collect();
+    assert!(plain
+        .iter()
+        .any(|message| message["stream"] == "btcusdt@depth5@100ms"));
+    let trades: Vec<&Value> = plain
+        .iter()
+        .filter(|m| m["stream"] == "btcusdt@trade")
+        .map(|m| &m["data"])
+        .collect();
     assert_eq!(trades, raw.iter().collect::<Vec<_>>());
     assert!(trades.len() > 10);
     for (coarse, fine) in trades.iter().zip(&fine) {
-        assert_eq!(fine["data"]["E"].as_u64().unwrap() / 1_000, coarse["E"].as_u64().unwrap());
+        assert_eq!(
+            fine["data"]["E"].as_u64().unwrap() / 1_000,
+            coarse["E"].as_u64().unwrap()
+        );
         assert_eq!(fine["data"]["p"], coarse["p"]);
     }
 }
@@ -247,9 +289,24 @@ fn combined_streams_name_themselves_and_microseconds_are_asked_for() {
 #[test]
 fn unknown_paths_below_ws_are_accepted() {
     let mut rig = rig(&config(1, 1, 500.0));
-    for target in ["/ws/0", "/ws", "/ws/", "/stream", "/stream/", "/stream?streams=", "/ws/btcusdt@trade/7"] {
+    for target in [
+        "/ws/0",
+        "/ws",
+        "/ws/",
+        "/stream",
+        "/stream/",
+        "/stream?streams=",
+        "/ws/btcusdt@trade/7",
+    ] {
         let connection = rig.open(target);
-        assert_eq!(rig.ask(connection, r#"{"method":"SUBSCRIBE","params":["btcusdt@trade"],"id":1}"#).len(), 1);
+        assert_eq!(
+            rig.ask(
+                connection,
+                r#"{"method":"SUBSCRIBE","params":["btcusdt@trade"],"id":1}"#
+            )
+            .len(),
+            1
+        );
         rig.run_for(SECOND_NS);
         assert!(rig.got[connection.0 as usize].len() > 10, "{target}");
     }
@@ -284,23 +341,42 @@ fn pings_come_every_20_seconds_and_want_their_pong_within_60() {
             rig.incoming(polite, Incoming::Pong(&payload));
         }
     }
-    let times: Vec<u64> = rig.got[mute.0 as usize].iter().map(|(at, _)| at / SECOND_NS).collect();
+    let times: Vec<u64> = rig.got[mute.0 as usize]
+        .iter()
+        .map(|(at, _)| at / SECOND_NS)
+        .collect();
     assert_eq!(times, [20, 40, 60, 80]);
     assert_eq!(rig.last(mute), &Got::Close(1008, "Pong timeout"));
-    let Got::Ping(payload) = rig.last(polite) else { panic!("{:?}", rig.last(polite)) };
-    assert_eq!(String::from_utf8_lossy(payload), (common::OPENED_UNIX_NS / 1_000_000 + 80_000).to_string());
+    let Got::Ping(payload) = rig.last(polite) else {
+        panic!("{:?}", rig.last(polite))
+    };
+    assert_eq!(
+        String::from_utf8_lossy(payload),
+        (common::OPENED_UNIX_NS / 1_000_000 + 80_000).to_string()
+    );
 }
 
 #[test]
 fn a_connection_is_cut_after_24_hours_or_earlier_on_demand() {
-    let limits = SessionLimits { age_ns: 7 * SECOND_NS, ..SessionLimits::default() };
+    let limits = SessionLimits {
+        age_ns: 7 * SECOND_NS,
+        ..SessionLimits::default()
+    };
     assert_eq!(SessionLimits::default().age_ns, DAY_NS);
-    let mut rig = Rig::new(&config(1, 1, 0.1), |market| Binance::with_limits(market, limits));
+    let mut rig = Rig::new(&config(1, 1, 0.1), |market| {
+        Binance::with_limits(market, limits)
+    });
     let connection = rig.open("/stream");
     rig.run_for(10 * SECOND_NS);
-    let [(at, Got::Text(notice)), (_, Got::Close(1001, ""))] = &rig.got[connection.0 as usize][..] else { panic!() };
+    let [(at, Got::Text(notice)), (_, Got::Close(1001, ""))] = &rig.got[connection.0 as usize][..]
+    else {
+        panic!()
+    };
     assert_eq!(*at, 7 * SECOND_NS);
-    assert!(notice.starts_with(r#"{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":16186"#), "{notice}");
+    assert!(
+        notice.starts_with(r#"{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":16186"#),
+        "{notice}"
+    );
 }
 
 #[test]
@@ -308,9 +384,14 @@ fn more_than_1024_streams_are_refused() {
     let mut rig = rig(&config(1, 1, 1.0));
     let connection = rig.open("/ws");
     let names: Vec<String> = (0..1_024).map(|i| format!("x{i}@trade")).collect();
-    let subscribe = |names: &[String]| json!({"method": "SUBSCRIBE", "params": names, "id": 1}).to_string();
-    assert_eq!(rig.ask(connection, &subscribe(&names)), [r#"{"result":null,"id":1}"#]);
-    assert!(rig.ask(connection, &subscribe(&["y@trade".to_owned()]))[0].contains("too many subscriptions"));
+    let subscribe =
+        |names: &[String]| json!({"method": "SUBSCRIBE", "params": names, "id": 1}).to_string();
+    assert_eq!(
+        rig.ask(connection, &subscribe(&names)),
+        [r#"{"result":null,"id":1}"#]
+    );
+    assert!(rig.ask(connection, &subscribe(&["y@trade".to_owned()]))[0]
+        .contains("too many subscriptions"));
 }
 
 #[test]
@@ -319,19 +400,40 @@ fn candles_close_with_their_trades_and_agree_with_rest() {
     let connection = rig.open("/ws/btcusdt@kline_1s/btcusdt@kline_1m/btcusdt@trade");
     rig.run_until(64 * SECOND_NS);
     let told = rig.json(connection);
-    let closed: Vec<&Value> =
-        told.iter().map(|told| &told["k"]).filter(|k| k["x"] == true && k["i"] == "1s").collect();
+    let closed: Vec<&Value> = told
+        .iter()
+        .map(|told| &told["k"])
+        .filter(|k| k["x"] == true && k["i"] == "1s")
+        .collect();
     assert!(closed.len() >= 62);
     let trades: Vec<&Value> = told.iter().filter(|told| told["e"] == "trade").collect();
     // The first candles hold what happened before the connection.
     for candle in &closed[2..] {
-        let within = |trade: &&&Value| trade["T"].as_u64() >= candle["t"].as_u64() && trade["T"].as_u64() <= candle["T"].as_u64();
-        assert_eq!(candle["n"].as_u64().unwrap() as usize, trades.iter().filter(within).count());
+        let within = |trade: &&&Value| {
+            trade["T"].as_u64() >= candle["t"].as_u64()
+                && trade["T"].as_u64() <= candle["T"].as_u64()
+        };
+        assert_eq!(
+            candle["n"].as_u64().unwrap() as usize,
+            trades.iter().filter(within).count()
+        );
     }
-    let minute = told.iter().map(|told| &told["k"]).find(|k| k["x"] == true && k["i"] == "1m").unwrap();
+    let minute = told
+        .iter()
+        .map(|told| &told["k"])
+        .find(|k| k["x"] == true && k["i"] == "1m")
+        .unwrap();
     let listed = rig.rest_json("/api/v3/klines?symbol=BTCUSDT&interval=1m");
-    let row = listed.as_array().unwrap().iter().find(|row| row[0] == minute["t"]).unwrap();
-    assert_eq!([&row[1], &row[4], &row[5], &row[8]], [&minute["o"], &minute["c"], &minute["v"], &minute["n"]]);
+    let row = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row[0] == minute["t"])
+        .unwrap();
+    assert_eq!(
+        [&row[1], &row[4], &row[5], &row[8]],
+        [&minute["o"], &minute["c"], &minute["v"], &minute["n"]]
+    );
 }
 
 #[test]
@@ -342,12 +444,24 @@ fn rest_answers_have_the_documented_shapes() {
     let ticker = rig.rest_json("/api/v3/ticker/24hr?symbol=BTCUSDT");
     let one = rig.rest_json("/api/v3/ticker/price?symbol=BTCUSDT");
     assert_eq!(ticker["lastPrice"], one["price"]);
-    assert_eq!(rig.rest_json("/api/v3/ticker/24hr").as_array().unwrap().len(), 2);
-    assert_eq!(rig.rest_json(r#"/api/v3/ticker/bookTicker?symbols=["ETHUSDT"]"#)[0]["symbol"], "ETHUSDT");
+    assert_eq!(
+        rig.rest_json("/api/v3/ticker/24hr")
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert_eq!(
+        rig.rest_json(r#"/api/v3/ticker/bookTicker?symbols=["ETHUSDT"]"#)[0]["symbol"],
+        "ETHUSDT"
+    );
     let trades = rig.rest_json("/api/v3/trades?symbol=BTCUSDT&limit=7");
     assert_eq!(trades.as_array().unwrap().len(), 7);
     let aggregates = rig.rest_json("/api/v3/aggTrades?symbol=BTCUSDT");
-    assert_eq!(aggregates.as_array().unwrap().last().unwrap()["l"], trades[6]["id"]);
+    assert_eq!(
+        aggregates.as_array().unwrap().last().unwrap()["l"],
+        trades[6]["id"]
+    );
     let info = rig.rest_json("/api/v3/exchangeInfo");
     assert_eq!(info["symbols"][1]["symbol"], "ETHUSDT");
     assert_eq!(info["symbols"][0]["filters"][0]["tickSize"], "0.01000000");
@@ -364,18 +478,33 @@ fn rest_answers_have_the_documented_shapes() {
     ] {
         let response = rig.rest(target);
         let body: Value = serde_json::from_slice(&response.body).unwrap();
-        assert_eq!((response.status, body["code"].as_i64().unwrap()), (status, code), "{target}");
+        assert_eq!(
+            (response.status, body["code"].as_i64().unwrap()),
+            (status, code),
+            "{target}"
+        );
     }
     let header = |rig: &mut Rig<Binance>| {
         let response = rig.rest("/api/v3/depth?symbol=BTCUSDT&limit=5000");
-        let used = response.headers.iter().find(|(name, _)| *name == "X-MBX-USED-WEIGHT-1M").unwrap();
+        let used = response
+            .headers
+            .iter()
+            .find(|(name, _)| *name == "X-MBX-USED-WEIGHT-1M")
+            .unwrap();
         used.1.parse::<u32>().unwrap()
     };
     let before = header(&mut rig);
     assert_eq!(header(&mut rig), before + 250);
-    let fine = Request { headers: &[("x-mbx-time-unit", "MICROSECOND")], ..Request::get("/api/v3/time") };
+    let fine = Request {
+        headers: &[("x-mbx-time-unit", "MICROSECOND")],
+        ..Request::get("/api/v3/time")
+    };
     let fine = rig.hub.personality().rest(&rig.market, &fine, rig.now_ns);
-    assert!(fine.body.starts_with(br#"{"serverTime":161867782007568"#), "{}", String::from_utf8_lossy(&fine.body));
+    assert!(
+        fine.body.starts_with(br#"{"serverTime":161867782007568"#),
+        "{}",
+        String::from_utf8_lossy(&fine.body)
+    );
 }
 
 #[test]
@@ -386,7 +515,10 @@ fn too_much_weight_is_refused_with_429_and_then_banned_with_418() {
         let response = rig.rest("/api/v3/depth?symbol=BTCUSDT&limit=5000");
         statuses.push(response.status);
         if response.status != 200 {
-            assert!(response.headers.iter().any(|(name, value)| *name == "Retry-After" && value.parse::<u64>().unwrap() > 0));
+            assert!(response
+                .headers
+                .iter()
+                .any(|(name, value)| *name == "Retry-After" && value.parse::<u64>().unwrap() > 0));
         }
     }
     assert_eq!(statuses[..24], [200; 24]);
@@ -399,29 +531,43 @@ fn too_much_weight_is_refused_with_429_and_then_banned_with_418() {
 /// Keys, their order, and the format of each number, against a real recording (skipped where it is absent).
 #[test]
 fn messages_have_the_shape_of_recorded_ones() {
-    let Some(text) = common::recording("binance-spot-btcusdt-20240808.gz") else { return };
+    let Some(text) = common::recording("binance-spot-btcusdt-20240808.gz") else {
+        return;
+    };
     let mut recorded: BTreeMap<String, String> = BTreeMap::new();
     let depth = |text: &str| one_level(&shape(text));
     for line in text.lines().take(3_000) {
         let (_, frame) = line.split_once(' ').unwrap();
-        let name = frame.strip_prefix(r#"{"stream":""#).map_or("snapshot", |rest| rest.split('"').next().unwrap());
-        recorded.entry(name.to_owned()).or_insert_with(|| depth(frame));
+        let name = frame
+            .strip_prefix(r#"{"stream":""#)
+            .map_or("snapshot", |rest| rest.split('"').next().unwrap());
+        recorded
+            .entry(name.to_owned())
+            .or_insert_with(|| depth(frame));
     }
     assert_eq!(recorded.len(), 4);
     let mut rig = rig(&config(1, 1, 500.0));
-    let connection = rig.open("/stream?streams=btcusdt@trade/btcusdt@bookTicker/btcusdt@depth@100ms");
+    let connection =
+        rig.open("/stream?streams=btcusdt@trade/btcusdt@bookTicker/btcusdt@depth@100ms");
     rig.run_until(SECOND_NS);
     let snapshot = String::from_utf8(rig.rest("/api/v3/depth?symbol=BTCUSDT").body).unwrap();
     assert_eq!(recorded["snapshot"], depth(&snapshot));
     for text in rig.texts(connection) {
         let message: Value = serde_json::from_str(&text).unwrap();
         let data = &message["data"];
-        if data.get("b").is_some_and(|bids| bids.as_array().is_some_and(Vec::is_empty)) || data["a"] == json!([]) {
+        if data
+            .get("b")
+            .is_some_and(|bids| bids.as_array().is_some_and(Vec::is_empty))
+            || data["a"] == json!([])
+        {
             continue;
         }
         // A trade says whether the buyer was the maker, one way or the other.
         let alike = |shape: &str| shape.replace("m:false", "m:true");
-        assert_eq!(alike(&recorded[message["stream"].as_str().unwrap()]), alike(&depth(&text)));
+        assert_eq!(
+            alike(&recorded[message["stream"].as_str().unwrap()]),
+            alike(&depth(&text))
+        );
     }
 }
 

@@ -30,11 +30,17 @@ type Levels = BTreeMap<(String, String), String>;
 fn levels(book: &Book, config: &MarketConfig) -> Levels {
     let instrument = &config.instruments[0];
     let sides = [(Side::Bid, "buy"), (Side::Ask, "sell")];
-    let levels = sides.iter().flat_map(|&(side, word)| book.levels(side).map(move |(price, level)| (word, price, level)));
+    let levels = sides.iter().flat_map(|&(side, word)| {
+        book.levels(side)
+            .map(move |(price, level)| (word, price, level))
+    });
     levels
         .map(|(word, price, level)| {
             let price = number(price, instrument.price_decimals);
-            ((word.to_owned(), price), number(level.quantity, instrument.quantity_decimals))
+            (
+                (word.to_owned(), price),
+                number(level.quantity, instrument.quantity_decimals),
+            )
         })
         .collect()
 }
@@ -175,18 +181,30 @@ fn acknowledgements_list_all_subscriptions() {
     let connection = rig.open("/");
     let ack = |rig: &mut Rig<Coinbase>, text: &str| rig.ask(connection, text)[0].clone();
     assert_eq!(
-        ack(&mut rig, r#"{"type":"subscribe","product_ids":["ETH-USD"],"channels":["level2",{"name":"ticker","product_ids":["BTC-USD"]}]}"#),
+        ack(
+            &mut rig,
+            r#"{"type":"subscribe","product_ids":["ETH-USD"],"channels":["level2",{"name":"ticker","product_ids":["BTC-USD"]}]}"#
+        ),
         r#"{"type":"subscriptions","channels":[{"name":"level2","product_ids":["ETH-USD"]},{"name":"ticker","product_ids":["ETH-USD","BTC-USD"]}]}"#
     );
     assert_eq!(
-        ack(&mut rig, r#"{"type":"subscribe","channels":[{"name":"heartbeat","product_ids":["ETH-USD"]}]}"#),
+        ack(
+            &mut rig,
+            r#"{"type":"subscribe","channels":[{"name":"heartbeat","product_ids":["ETH-USD"]}]}"#
+        ),
         r#"{"type":"subscriptions","channels":[{"name":"level2","product_ids":["ETH-USD"]},{"name":"ticker","product_ids":["ETH-USD","BTC-USD"]},{"name":"heartbeat","product_ids":["ETH-USD"]}]}"#
     );
     assert_eq!(
-        ack(&mut rig, r#"{"type":"unsubscribe","product_ids":["ETH-USD"],"channels":["level2","heartbeat"]}"#),
+        ack(
+            &mut rig,
+            r#"{"type":"unsubscribe","product_ids":["ETH-USD"],"channels":["level2","heartbeat"]}"#
+        ),
         r#"{"type":"subscriptions","channels":[{"name":"ticker","product_ids":["ETH-USD","BTC-USD"]}]}"#
     );
-    assert_eq!(ack(&mut rig, r#"{"type":"unsubscribe","channels":["ticker"]}"#), r#"{"type":"subscriptions","channels":[]}"#);
+    assert_eq!(
+        ack(&mut rig, r#"{"type":"unsubscribe","channels":["ticker"]}"#),
+        r#"{"type":"subscriptions","channels":[]}"#
+    );
 }
 
 #[test]
@@ -194,14 +212,37 @@ fn mistakes_are_told_with_their_reason() {
     let mut rig = rig(&config(1, 1, 1.0));
     let connection = rig.open("/");
     for (text, message, reason) in [
-        (r#"{"type":"subscribe","product_ids":["X-USD"],"channels":["ticker"]}"#, "Failed to subscribe", "X-USD is not a valid product"),
-        (r#"{"type":"subscribe","product_ids":["BTC-USD"],"channels":["l9"]}"#, "Failed to subscribe", "l9 is not a valid channel"),
-        (r#"{"type":"subscribe","channels":["ticker"]}"#, "Failed to subscribe", "no products specified"),
-        (r#"{"type":"subscribe"}"#, "Failed to subscribe", "no channels specified"),
-        (r#"{"type":"hello"}"#, "Type has to be either subscribe or unsubscribe", "hello"),
+        (
+            r#"{"type":"subscribe","product_ids":["X-USD"],"channels":["ticker"]}"#,
+            "Failed to subscribe",
+            "X-USD is not a valid product",
+        ),
+        (
+            r#"{"type":"subscribe","product_ids":["BTC-USD"],"channels":["l9"]}"#,
+            "Failed to subscribe",
+            "l9 is not a valid channel",
+        ),
+        (
+            r#"{"type":"subscribe","channels":["ticker"]}"#,
+            "Failed to subscribe",
+            "no products specified",
+        ),
+        (
+            r#"{"type":"subscribe"}"#,
+            "Failed to subscribe",
+            "no channels specified",
+        ),
+        (
+            r#"{"type":"hello"}"#,
+            "Type has to be either subscribe or unsubscribe",
+            "hello",
+        ),
     ] {
         let answer: Value = serde_json::from_str(&rig.ask(connection, text)[0]).unwrap();
-        assert_eq!(answer, json!({"type": "error", "message": message, "reason": reason}));
+        assert_eq!(
+            answer,
+            json!({"type": "error", "message": message, "reason": reason})
+        );
     }
     assert!(rig.ask(connection, "{")[0].contains("Malformed JSON"));
 }
@@ -213,21 +254,36 @@ fn a_connection_must_subscribe_within_five_seconds() {
     rig.run_for(4 * SECOND_NS);
     rig.send(busy, &subscribe(&["heartbeat"], &["BTC-USD"]));
     rig.run_for(4 * SECOND_NS);
-    assert!(matches!(&rig.got[idle.0 as usize][..], [(5_000_000_000, Got::Close(1008, _))]));
+    assert!(matches!(
+        &rig.got[idle.0 as usize][..],
+        [(5_000_000_000, Got::Close(1008, _))]
+    ));
     assert!(matches!(rig.last(busy), Got::Text(_)));
 }
 
 #[test]
 fn level2_can_want_a_key_and_too_many_messages_end_the_connection() {
-    let limits = SessionLimits { level2_needs_key: true, messages_per_s: 3, ..SessionLimits::default() };
-    let mut rig = Rig::new(&config(1, 1, 1.0), |market| Coinbase::with_limits(market, limits));
+    let limits = SessionLimits {
+        level2_needs_key: true,
+        messages_per_s: 3,
+        ..SessionLimits::default()
+    };
+    let mut rig = Rig::new(&config(1, 1, 1.0), |market| {
+        Coinbase::with_limits(market, limits)
+    });
     let connection = rig.open("/");
-    assert!(rig.ask(connection, &subscribe(&["level2"], &["BTC-USD"]))[0].contains("requires authentication"));
+    assert!(
+        rig.ask(connection, &subscribe(&["level2"], &["BTC-USD"]))[0]
+            .contains("requires authentication")
+    );
     let with_key = r#"{"type":"subscribe","product_ids":["BTC-USD"],"channels":["level2"],"key":"k","signature":"s"}"#;
     assert!(rig.ask(connection, with_key)[0].contains("subscriptions"));
     rig.send(connection, "{}");
     rig.send(connection, "{}");
-    assert_eq!(rig.last(connection), &Got::Close(1008, "Rate limit exceeded"));
+    assert_eq!(
+        rig.last(connection),
+        &Got::Close(1008, "Rate limit exceeded")
+    );
     assert_eq!(rig.hub.personality().slow_consumer().len(), 2);
 }
 
@@ -235,45 +291,87 @@ fn level2_can_want_a_key_and_too_many_messages_end_the_connection() {
 fn rest_answers_have_the_documented_shapes_and_limits() {
     let mut rig = rig(&config(1, 2, 300.0));
     rig.run_until(2 * SECOND_NS);
-    let text = |rig: &mut Rig<Coinbase>, target: &str| String::from_utf8(rig.rest(target).body).unwrap();
-    assert_eq!(text(&mut rig, "/time"), r#"{"iso":"2021-04-17T16:43:39.075687Z","epoch":1618677819.075}"#);
+    let text =
+        |rig: &mut Rig<Coinbase>, target: &str| String::from_utf8(rig.rest(target).body).unwrap();
     assert_eq!(
-        shape(&text(&mut rig, "/products/BTC-USD/ticker")).split("trade_id").next().unwrap(),
+        text(&mut rig, "/time"),
+        r#"{"iso":"2021-04-17T16:43:39.075687Z","epoch":1618677819.075}"#
+    );
+    assert_eq!(
+        shape(&text(&mut rig, "/products/BTC-USD/ticker"))
+            .split("trade_id")
+            .next()
+            .unwrap(),
         r#"{ask:"number.2",bid:"number.2",volume:"number.8","#
     );
     assert_eq!(rig.rest_json("/products").as_array().unwrap().len(), 2);
     assert_eq!(rig.rest_json("/currencies")[1]["id"], "USD");
-    assert_eq!(rig.rest_json("/products/ETH-USD")["quote_increment"], "0.01");
+    assert_eq!(
+        rig.rest_json("/products/ETH-USD")["quote_increment"],
+        "0.01"
+    );
     let trades = rig.rest_json("/products/BTC-USD/trades?limit=3");
-    assert_eq!(trades[0]["trade_id"].as_u64().unwrap(), trades[2]["trade_id"].as_u64().unwrap() + 2);
-    assert!(rig.rest_json("/products/BTC-USD/book")["bids"].as_array().unwrap().len() == 1);
+    assert_eq!(
+        trades[0]["trade_id"].as_u64().unwrap(),
+        trades[2]["trade_id"].as_u64().unwrap() + 2
+    );
+    assert!(
+        rig.rest_json("/products/BTC-USD/book")["bids"]
+            .as_array()
+            .unwrap()
+            .len()
+            == 1
+    );
     assert!(rig.rest_json("/products/BTC-USD/stats")["open"].is_string());
     assert_eq!(rig.rest("/products/NOPE/ticker").status, 404);
     rig.run_for(10 * SECOND_NS);
     let statuses: Vec<u16> = (0..17).map(|_| rig.rest("/time").status).collect();
-    assert_eq!((&statuses[..15], &statuses[15..]), (&[200; 15][..], &[429; 2][..]));
+    assert_eq!(
+        (&statuses[..15], &statuses[15..]),
+        (&[200; 15][..], &[429; 2][..])
+    );
 }
 
 /// Keys, their order, and the format of each number, against a real recording (skipped where it is absent).
 #[test]
 fn messages_have_the_shape_of_recorded_ones() {
-    let Some(text) = common::recording("coinbase-20210417.gz") else { return };
+    let Some(text) = common::recording("coinbase-20210417.gz") else {
+        return;
+    };
     let mut recorded: BTreeMap<String, String> = BTreeMap::new();
-    for line in text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())) {
+    for line in text
+        .lines()
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+    {
         let frame = line.split_once(": ").unwrap().1;
-        let kind = frame.strip_prefix(r#"{"type":""#).unwrap().split('"').next().unwrap();
-        recorded.entry(kind.to_owned()).or_insert_with(|| plain(frame));
+        let kind = frame
+            .strip_prefix(r#"{"type":""#)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap();
+        recorded
+            .entry(kind.to_owned())
+            .or_insert_with(|| plain(frame));
     }
     assert_eq!(recorded.len(), 6);
     let mut rig = rig(&config(1, 1, 500.0));
     let connection = rig.open("/");
-    rig.send(connection, &subscribe(&["level2", "ticker", "matches"], &["BTC-USD"]));
+    rig.send(
+        connection,
+        &subscribe(&["level2", "ticker", "matches"], &["BTC-USD"]),
+    );
     rig.run_until(SECOND_NS);
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for text in rig.texts(connection) {
-        let kind = serde_json::from_str::<Value>(&text).unwrap()["type"].as_str().unwrap().to_owned();
+        let kind = serde_json::from_str::<Value>(&text).unwrap()["type"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         // The best sizes came after the recording; the subscriptions are other ones.
-        let ours = plain(&text).replace(r#"best_bid_size:"number","#, "").replace(r#"best_ask_size:"number","#, "");
+        let ours = plain(&text)
+            .replace(r#"best_bid_size:"number","#, "")
+            .replace(r#"best_ask_size:"number","#, "");
         if kind != "subscriptions" {
             assert_eq!(recorded[&kind], ours);
         }

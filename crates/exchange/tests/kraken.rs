@@ -30,13 +30,23 @@ fn digits(text: &str) -> u64 {
 impl Kept {
     fn apply(&mut self, message: &str) {
         for (key, bids) in [("\"bids\":[", true), ("\"asks\":[", false)] {
-            let list = message.split(key).nth(1).unwrap().split(']').next().unwrap();
+            let list = message
+                .split(key)
+                .nth(1)
+                .unwrap()
+                .split(']')
+                .next()
+                .unwrap();
             for level in list.split('}').filter(|level| !level.is_empty()) {
-                let number = |key: &str| digits(level.split(key).nth(1).unwrap().split(',').next().unwrap());
+                let number =
+                    |key: &str| digits(level.split(key).nth(1).unwrap().split(',').next().unwrap());
                 let (price, quantity) = (number("\"price\":"), number("\"qty\":"));
                 let side = if bids { &mut self.bids } else { &mut self.asks };
                 if quantity == 0 {
-                    assert!(side.remove(&price).is_some(), "a level that was not there is removed");
+                    assert!(
+                        side.remove(&price).is_some(),
+                        "a level that was not there is removed"
+                    );
                 } else {
                     side.insert(price, quantity);
                 }
@@ -52,7 +62,13 @@ impl Kept {
 
     fn checksum(&self) -> u32 {
         let bids = self.bids.iter().rev().take(10);
-        let text: String = self.asks.iter().take(10).chain(bids).map(|(price, quantity)| format!("{price}{quantity}")).collect();
+        let text: String = self
+            .asks
+            .iter()
+            .take(10)
+            .chain(bids)
+            .map(|(price, quantity)| format!("{price}{quantity}"))
+            .collect();
         crc32fast::hash(text.as_bytes())
     }
 }
@@ -128,21 +144,35 @@ proptest! {
 fn each_symbol_has_an_acknowledgement_of_its_own() {
     let mut rig = rig(&config(1, 2, 1.0));
     let connection = rig.open("/v2");
-    assert!(rig.texts(connection)[0].starts_with(r#"{"channel":"status","type":"update","data":[{"version":"#));
+    assert!(rig.texts(connection)[0]
+        .starts_with(r#"{"channel":"status","type":"update","data":[{"version":"#));
     let answers = rig.ask(
         connection,
         r#"{"method":"subscribe","params":{"channel":"ticker","symbol":["BTC/USD","NO/NE","ETH/USD"],"snapshot":false},"req_id":42}"#,
     );
     let times = r#""time_in":"2021-04-17T16:43:37.075687Z","time_out":"2021-04-17T16:43:37.075687Z","req_id":42}"#;
     let success = |symbol: &str| {
-        format!(r#"{{"method":"subscribe","result":{{"channel":"ticker","event_trigger":"trades","snapshot":false,"symbol":"{symbol}"}},"success":true,{times}"#)
+        format!(
+            r#"{{"method":"subscribe","result":{{"channel":"ticker","event_trigger":"trades","snapshot":false,"symbol":"{symbol}"}},"success":true,{times}"#
+        )
     };
-    let failure = format!(r#"{{"error":"Currency pair not supported NO/NE","method":"subscribe","success":false,"symbol":"NO/NE",{times}"#);
+    let failure = format!(
+        r#"{{"error":"Currency pair not supported NO/NE","method":"subscribe","success":false,"symbol":"NO/NE",{times}"#
+    );
     assert_eq!(answers, [success("BTC/USD"), failure, success("ETH/USD")]);
-    let answers = rig.ask(connection, r#"{"method":"unsubscribe","params":{"channel":"ticker","symbol":["BTC/USD","BTC/USD"]}}"#);
-    assert!(answers[0].contains(r#""success":true"#) && answers[1].contains("Subscription Not Found"), "{answers:?}");
+    let answers = rig.ask(
+        connection,
+        r#"{"method":"unsubscribe","params":{"channel":"ticker","symbol":["BTC/USD","BTC/USD"]}}"#,
+    );
+    assert!(
+        answers[0].contains(r#""success":true"#) && answers[1].contains("Subscription Not Found"),
+        "{answers:?}"
+    );
     let answers = rig.ask(connection, r#"{"method":"ping","req_id":101}"#);
-    assert!(answers[0].starts_with(r#"{"method":"pong","req_id":101,"time_in":"#), "{answers:?}");
+    assert!(
+        answers[0].starts_with(r#"{"method":"pong","req_id":101,"time_in":"#),
+        "{answers:?}"
+    );
 }
 
 #[test]
@@ -151,30 +181,64 @@ fn each_channel_begins_with_its_snapshot() {
     let connection = rig.open("/v2");
     rig.run_until(SECOND_NS);
     for (params, channel) in [
-        (json!({"channel": "ticker", "symbol": ["BTC/USD"], "event_trigger": "bbo"}), "ticker"),
-        (json!({"channel": "book", "symbol": ["BTC/USD"], "depth": 25}), "book"),
-        (json!({"channel": "ohlc", "symbol": ["BTC/USD"], "interval": 5}), "ohlc"),
+        (
+            json!({"channel": "ticker", "symbol": ["BTC/USD"], "event_trigger": "bbo"}),
+            "ticker",
+        ),
+        (
+            json!({"channel": "book", "symbol": ["BTC/USD"], "depth": 25}),
+            "book",
+        ),
+        (
+            json!({"channel": "ohlc", "symbol": ["BTC/USD"], "interval": 5}),
+            "ohlc",
+        ),
         (json!({"channel": "instrument"}), "instrument"),
     ] {
         let answers = rig.ask(connection, &subscribe(params));
         assert_eq!(answers.len(), 2, "{answers:?}");
         let [ack, snapshot] = [0, 1].map(|i| serde_json::from_str::<Value>(&answers[i]).unwrap());
-        assert_eq!((&ack["success"], &ack["result"]["channel"]), (&json!(true), &json!(channel)));
-        assert_eq!((&snapshot["channel"], &snapshot["type"]), (&json!(channel), &json!("snapshot")));
+        assert_eq!(
+            (&ack["success"], &ack["result"]["channel"]),
+            (&json!(true), &json!(channel))
+        );
+        assert_eq!(
+            (&snapshot["channel"], &snapshot["type"]),
+            (&json!(channel), &json!("snapshot"))
+        );
     }
     rig.run_for(2 * SECOND_NS);
     let told = rig.json(connection);
     for channel in ["ticker", "book", "ohlc"] {
-        assert!(told.iter().any(|told| told["channel"] == channel && told["type"] == "update"), "{channel}");
+        assert!(
+            told.iter()
+                .any(|told| told["channel"] == channel && told["type"] == "update"),
+            "{channel}"
+        );
     }
     for (params, error) in [
-        (json!({"channel": "book", "symbol": ["BTC/USD"], "depth": 11}), "Subscription depth not supported"),
-        (json!({"channel": "ohlc", "symbol": ["BTC/USD"], "interval": 2}), "Subscription ohlc interval not supported"),
-        (json!({"channel": "nope", "symbol": ["BTC/USD"]}), "Subscription channel not supported"),
+        (
+            json!({"channel": "book", "symbol": ["BTC/USD"], "depth": 11}),
+            "Subscription depth not supported",
+        ),
+        (
+            json!({"channel": "ohlc", "symbol": ["BTC/USD"], "interval": 2}),
+            "Subscription ohlc interval not supported",
+        ),
+        (
+            json!({"channel": "nope", "symbol": ["BTC/USD"]}),
+            "Subscription channel not supported",
+        ),
         (json!({"channel": "ticker"}), "Symbol(s) not found"),
-        (json!({"channel": "book", "symbol": ["BTC/USD"], "depth": 25}), "Already subscribed"),
+        (
+            json!({"channel": "book", "symbol": ["BTC/USD"], "depth": 25}),
+            "Already subscribed",
+        ),
     ] {
-        assert!(rig.ask(connection, &subscribe(params))[0].contains(error), "{error}");
+        assert!(
+            rig.ask(connection, &subscribe(params))[0].contains(error),
+            "{error}"
+        );
     }
 }
 
@@ -182,33 +246,71 @@ fn each_channel_begins_with_its_snapshot() {
 fn heartbeats_come_in_silence_and_only_after_a_subscription() {
     let mut rig = rig(&config(1, 1, 0.001));
     let (idle, listening) = (rig.open("/v2"), rig.open("/v2"));
-    rig.send(listening, &subscribe(json!({"channel": "trade", "symbol": ["BTC/USD"]})));
+    rig.send(
+        listening,
+        &subscribe(json!({"channel": "trade", "symbol": ["BTC/USD"]})),
+    );
     rig.run_for(10 * SECOND_NS);
     assert_eq!(rig.texts(idle).len(), 1);
-    let heartbeats = rig.texts(listening).iter().filter(|text| *text == r#"{"channel":"heartbeat"}"#).count();
+    let heartbeats = rig
+        .texts(listening)
+        .iter()
+        .filter(|text| *text == r#"{"channel":"heartbeat"}"#)
+        .count();
     assert_eq!(heartbeats, 10);
     let mut busy = self::rig(&config(1, 1, 500.0));
     let connection = busy.open("/v2");
-    busy.send(connection, &subscribe(json!({"channel": "book", "symbol": ["BTC/USD"]})));
+    busy.send(
+        connection,
+        &subscribe(json!({"channel": "book", "symbol": ["BTC/USD"]})),
+    );
     busy.run_for(5 * SECOND_NS);
-    assert!(!busy.texts(connection).iter().any(|text| text.contains("heartbeat")));
+    assert!(!busy
+        .texts(connection)
+        .iter()
+        .any(|text| text.contains("heartbeat")));
 }
 
 #[test]
 fn rest_answers_by_any_name_of_a_pair() {
     let mut rig = rig(&config(1, 3, 300.0));
     rig.run_until(2 * SECOND_NS);
-    assert_eq!(rig.rest_json("/0/public/Time")["result"]["rfc1123"], "Sat, 17 Apr 21 16:43:39 +0000");
+    assert_eq!(
+        rig.rest_json("/0/public/Time")["result"]["rfc1123"],
+        "Sat, 17 Apr 21 16:43:39 +0000"
+    );
     for name in ["XBTUSD", "XXBTZUSD", "XBT/USD", "BTC/USD"] {
         let depth = rig.rest_json(&format!("/0/public/Depth?pair={name}&count=2"));
-        assert_eq!(depth["result"]["XXBTZUSD"]["bids"].as_array().unwrap().len(), 2, "{name}");
+        assert_eq!(
+            depth["result"]["XXBTZUSD"]["bids"]
+                .as_array()
+                .unwrap()
+                .len(),
+            2,
+            "{name}"
+        );
     }
     let pairs = rig.rest_json("/0/public/AssetPairs");
-    assert_eq!((&pairs["result"]["XXBTZUSD"]["wsname"], &pairs["result"]["SOLUSD"]["base"]), (&json!("XBT/USD"), &json!("SOL")));
-    assert!(rig.rest_json("/0/public/Ticker?pair=XBTUSD,SOLUSD")["result"]["SOLUSD"]["c"][0].is_string());
+    assert_eq!(
+        (
+            &pairs["result"]["XXBTZUSD"]["wsname"],
+            &pairs["result"]["SOLUSD"]["base"]
+        ),
+        (&json!("XBT/USD"), &json!("SOL"))
+    );
+    assert!(
+        rig.rest_json("/0/public/Ticker?pair=XBTUSD,SOLUSD")["result"]["SOLUSD"]["c"][0]
+            .is_string()
+    );
     assert!(rig.rest_json("/0/public/Trades?pair=XBTUSD")["result"]["XXBTZUSD"][0][6].is_u64());
     assert!(rig.rest_json("/0/public/OHLC?pair=XBTUSD")["result"]["XXBTZUSD"][0][7].is_u64());
     assert!(rig.rest_json("/0/public/Assets")["result"]["ZUSD"].is_object());
-    assert_eq!(rig.rest_json("/0/public/SystemStatus")["result"]["status"], "online");
-    assert_eq!(rig.rest_json("/0/public/Ticker?pair=NOPE")["error"][0], "EQuery:Unknown asset pair");
+    assert_eq!(
+        rig.rest_json("/0/public/SystemStatus")["result"]["status"],
+        "online"
+    );
+    assert_eq!(
+        rig.rest_json("/0/public/Ticker?pair=NOPE")["error"][0],
+        "EQuery:Unknown asset pair"
+    );
 }

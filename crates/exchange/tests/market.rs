@@ -1,17 +1,27 @@
 //! Whatever the seed and configuration: books that are never crossed, sequences without gaps, time that never runs back.
 
-use feedbench_exchange::market::{Action, Arrivals, Book, Event, Instrument, Market, MarketConfig, Mix, Publication, Side};
+use feedbench_exchange::market::{
+    Action, Arrivals, Book, Event, Instrument, Market, MarketConfig, Mix, Publication, Side,
+};
 use feedbench_exchange::time::ExchangeClock;
 use proptest::prelude::*;
 
 fn arrivals() -> impl Strategy<Value = Arrivals> {
     let rate = 0.1f64..1_000_000.0;
     prop_oneof![
-        rate.clone().prop_map(|rate_per_s| Arrivals::Constant { rate_per_s }),
-        rate.clone().prop_map(|rate_per_s| Arrivals::Poisson { rate_per_s }),
-        (rate, 0.0f64..0.99, 0.1f64..10_000.0).prop_map(|(rate_per_s, branching_ratio, decay_per_s)| {
-            Arrivals::Hawkes { rate_per_s, branching_ratio, decay_per_s }
-        }),
+        rate.clone()
+            .prop_map(|rate_per_s| Arrivals::Constant { rate_per_s }),
+        rate.clone()
+            .prop_map(|rate_per_s| Arrivals::Poisson { rate_per_s }),
+        (rate, 0.0f64..0.99, 0.1f64..10_000.0).prop_map(
+            |(rate_per_s, branching_ratio, decay_per_s)| {
+                Arrivals::Hawkes {
+                    rate_per_s,
+                    branching_ratio,
+                    decay_per_s,
+                }
+            }
+        ),
     ]
 }
 
@@ -50,22 +60,53 @@ struct Follower {
 impl Follower {
     fn of(book: &Book) -> Self {
         let sides = [Side::Bid, Side::Ask];
-        let orders = sides.iter().flat_map(|&side| book.orders(side)).map(|o| (o.id, o.side, o.price, o.quantity));
-        Self { orders: orders.collect() }
+        let orders = sides
+            .iter()
+            .flat_map(|&side| book.orders(side))
+            .map(|o| (o.id, o.side, o.price, o.quantity));
+        Self {
+            orders: orders.collect(),
+        }
     }
 
     fn apply(&mut self, event: &Event) {
         match &event.action {
-            &Action::Place { order, side, price, quantity } => self.orders.push((order, side, price, quantity)),
-            &Action::Cancel { order, side, price, quantity } => {
-                let gone = self.orders.iter().position(|o| *o == (order, side, price, quantity)).expect("it rests");
+            &Action::Place {
+                order,
+                side,
+                price,
+                quantity,
+            } => self.orders.push((order, side, price, quantity)),
+            &Action::Cancel {
+                order,
+                side,
+                price,
+                quantity,
+            } => {
+                let gone = self
+                    .orders
+                    .iter()
+                    .position(|o| *o == (order, side, price, quantity))
+                    .expect("it rests");
                 self.orders.remove(gone);
             }
-            Action::Take { quantity, fills, .. } => {
-                assert!(!fills.is_empty() && fills.iter().map(|fill| fill.quantity).sum::<u64>() <= *quantity);
+            Action::Take {
+                quantity, fills, ..
+            } => {
+                assert!(
+                    !fills.is_empty()
+                        && fills.iter().map(|fill| fill.quantity).sum::<u64>() <= *quantity
+                );
                 for fill in fills {
-                    let maker = self.orders.iter_mut().find(|o| o.0 == fill.maker).expect("it rests");
-                    assert_eq!((maker.2, maker.3), (fill.price, fill.quantity + fill.maker_remaining));
+                    let maker = self
+                        .orders
+                        .iter_mut()
+                        .find(|o| o.0 == fill.maker)
+                        .expect("it rests");
+                    assert_eq!(
+                        (maker.2, maker.3),
+                        (fill.price, fill.quantity + fill.maker_remaining)
+                    );
                     maker.3 = fill.maker_remaining;
                     self.orders.retain(|o| o.3 > 0);
                 }
@@ -147,16 +188,36 @@ proptest! {
 
 #[test]
 fn another_seed_makes_other_events() {
-    let config = MarketConfig::new(1, 2, Arrivals::Poisson { rate_per_s: 1_000.0 });
-    let other = MarketConfig { seed: 2, ..config.clone() };
-    assert_ne!(open(&config).take(10).collect::<Vec<_>>(), open(&other).take(10).collect::<Vec<_>>());
+    let config = MarketConfig::new(
+        1,
+        2,
+        Arrivals::Poisson {
+            rate_per_s: 1_000.0,
+        },
+    );
+    let other = MarketConfig {
+        seed: 2,
+        ..config.clone()
+    };
+    assert_ne!(
+        open(&config).take(10).collect::<Vec<_>>(),
+        open(&other).take(10).collect::<Vec<_>>()
+    );
 }
 
 #[test]
 fn more_symbols_do_not_change_what_the_orders_of_one_are() {
     let actions = |symbols| {
-        let config = MarketConfig::new(5, symbols, Arrivals::Poisson { rate_per_s: 1_000.0 });
-        let of_first = open(&config).filter(|event| event.symbol.0 == 0).map(|event| event.action);
+        let config = MarketConfig::new(
+            5,
+            symbols,
+            Arrivals::Poisson {
+                rate_per_s: 1_000.0,
+            },
+        );
+        let of_first = open(&config)
+            .filter(|event| event.symbol.0 == 0)
+            .map(|event| event.action);
         of_first.take(100).collect::<Vec<_>>()
     };
     assert_eq!(actions(1), actions(3));
@@ -165,19 +226,33 @@ fn more_symbols_do_not_change_what_the_orders_of_one_are() {
 /// CRC-32 of the first 20,000 events of a bursty market, as text: equal on every platform, or seeds are worth nothing.
 #[test]
 fn events_are_the_same_on_every_platform_and_version() {
-    let mut config =
-        MarketConfig::new(42, 3, Arrivals::Hawkes { rate_per_s: 5_000.0, branching_ratio: 0.7, decay_per_s: 300.0 });
+    let mut config = MarketConfig::new(
+        42,
+        3,
+        Arrivals::Hawkes {
+            rate_per_s: 5_000.0,
+            branching_ratio: 0.7,
+            decay_per_s: 300.0,
+        },
+    );
     config.publication = Publication::as_recorded();
     let mut hasher = crc32fast::Hasher::new();
     for event in open(&config).take(20_000) {
         hasher.update(format!("{event:?}").as_bytes());
     }
-    assert_eq!(hasher.finalize(), 3_489_419_915, "a change here changes every seeded market: say so in the changelog");
+    assert_eq!(
+        hasher.finalize(),
+        3_489_419_915,
+        "a change here changes every seeded market: say so in the changelog"
+    );
 }
 
 #[test]
 fn made_up_instruments_have_names_of_their_own() {
     let instruments: Vec<Instrument> = (0..2_000).map(Instrument::numbered).collect();
-    let config = MarketConfig { instruments, ..MarketConfig::new(1, 1, Arrivals::Constant { rate_per_s: 1.0 }) };
+    let config = MarketConfig {
+        instruments,
+        ..MarketConfig::new(1, 1, Arrivals::Constant { rate_per_s: 1.0 })
+    };
     assert_eq!(config.check(), Ok(()));
 }

@@ -15,7 +15,10 @@ pub struct Received {
 impl Received {
     /// Of a payload as it came.
     pub fn of(payload: &[u8]) -> Self {
-        Self { payload_bytes: payload.len() as u32, payload_crc32: crc32fast::hash(payload) }
+        Self {
+            payload_bytes: payload.len() as u32,
+            payload_crc32: crc32fast::hash(payload),
+        }
     }
 }
 
@@ -25,9 +28,16 @@ impl Received {
 pub fn join(sent: impl IntoIterator<Item = Sent>, received: &[Received]) -> Vec<Option<usize>> {
     let mut waiting: HashMap<(u32, u32), VecDeque<usize>> = HashMap::new();
     for (index, message) in sent.into_iter().enumerate() {
-        waiting.entry((message.payload_bytes, message.payload_crc32)).or_default().push_back(index);
+        waiting
+            .entry((message.payload_bytes, message.payload_crc32))
+            .or_default()
+            .push_back(index);
     }
-    let of = |message: &Received| waiting.get_mut(&(message.payload_bytes, message.payload_crc32))?.pop_front();
+    let of = |message: &Received| {
+        waiting
+            .get_mut(&(message.payload_bytes, message.payload_crc32))?
+            .pop_front()
+    };
     received.iter().map(of).collect()
 }
 
@@ -39,7 +49,10 @@ mod tests {
     fn messages_find_their_records_despite_loss_reordering_and_repetition() {
         let payloads: [&[u8]; 5] = [b"a", b"b", b"same", b"same", b"c"];
         let sent = payloads.map(|payload| {
-            let Received { payload_bytes, payload_crc32 } = Received::of(payload);
+            let Received {
+                payload_bytes,
+                payload_crc32,
+            } = Received::of(payload);
             Sent {
                 stream: 0,
                 born_ns: 0,

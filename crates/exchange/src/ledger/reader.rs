@@ -1,6 +1,9 @@
 //! Reads a ledger, whole or cut short.
 
-use super::{Header, Sent, CHECK_AT, KIND_END, KIND_SENT, KIND_STREAM, MAGIC, NAME_BYTES, RECORD_BYTES, VERSION};
+use super::{
+    Header, Sent, CHECK_AT, KIND_END, KIND_SENT, KIND_STREAM, MAGIC, NAME_BYTES, RECORD_BYTES,
+    VERSION,
+};
 use std::collections::BTreeMap;
 
 /// Why a file is not read as a ledger.
@@ -46,7 +49,12 @@ impl<'a> Ledger<'a> {
         let length = u32_at(bytes, 12) as usize;
         let rest = &bytes[16..];
         let header = serde_json::from_slice(rest.get(..length).ok_or(LedgerError::HeaderCut)?)?;
-        let mut ledger = Self { header, streams: BTreeMap::new(), records: &rest[length..], complete: false };
+        let mut ledger = Self {
+            header,
+            streams: BTreeMap::new(),
+            records: &rest[length..],
+            complete: false,
+        };
         ledger.check();
         Ok(ledger)
     }
@@ -76,7 +84,10 @@ impl<'a> Ledger<'a> {
             whole += 1;
         }
         self.records = &self.records[..whole * RECORD_BYTES];
-        self.streams = names.into_iter().map(|(id, name)| (id, String::from_utf8_lossy(&name).into_owned())).collect();
+        self.streams = names
+            .into_iter()
+            .map(|(id, name)| (id, String::from_utf8_lossy(&name).into_owned()))
+            .collect();
     }
 
     /// What was known when the file began.
@@ -96,19 +107,22 @@ impl<'a> Ledger<'a> {
 
     /// All messages, in the order in which they were sent.
     pub fn messages(&self) -> impl Iterator<Item = Sent> + '_ {
-        self.records.chunks_exact(RECORD_BYTES).filter(|record| record[0] == KIND_SENT).map(|record| Sent {
-            fault: record[1],
-            stream: u32_at(record, 4),
-            born_ns: u64_at(record, 8),
-            scheduled_ns: u64_at(record, 16),
-            sent_ns: u64_at(record, 24),
-            sequence: u64_at(record, 32),
-            connection: u32_at(record, 40),
-            recipients: u32_at(record, 44),
-            payload_bytes: u32_at(record, 48),
-            payload_crc32: u32_at(record, 52),
-            spread_ns: u32_at(record, 56),
-        })
+        self.records
+            .chunks_exact(RECORD_BYTES)
+            .filter(|record| record[0] == KIND_SENT)
+            .map(|record| Sent {
+                fault: record[1],
+                stream: u32_at(record, 4),
+                born_ns: u64_at(record, 8),
+                scheduled_ns: u64_at(record, 16),
+                sent_ns: u64_at(record, 24),
+                sequence: u64_at(record, 32),
+                connection: u32_at(record, 40),
+                recipients: u32_at(record, 44),
+                payload_bytes: u32_at(record, 48),
+                payload_crc32: u32_at(record, 52),
+                spread_ns: u32_at(record, 56),
+            })
     }
 }
 

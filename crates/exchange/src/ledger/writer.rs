@@ -1,6 +1,9 @@
 //! Writes a ledger.
 
-use super::{Header, Sent, CHECK_AT, KIND_END, KIND_SENT, KIND_STREAM, MAGIC, NAME_BYTES, RECORD_BYTES, VERSION};
+use super::{
+    Header, Sent, CHECK_AT, KIND_END, KIND_SENT, KIND_STREAM, MAGIC, NAME_BYTES, RECORD_BYTES,
+    VERSION,
+};
 use std::io::{self, BufWriter, Write};
 
 /// Appends records; call [`LedgerWriter::finish`] at the end, or the file will be read as cut short.
@@ -53,7 +56,13 @@ impl<W: Write> LedgerWriter<W> {
         for number in [sent.born_ns, sent.scheduled_ns, sent.sent_ns, sent.sequence] {
             put(&number.to_le_bytes());
         }
-        for number in [sent.connection, sent.recipients, sent.payload_bytes, sent.payload_crc32, sent.spread_ns] {
+        for number in [
+            sent.connection,
+            sent.recipients,
+            sent.payload_bytes,
+            sent.payload_crc32,
+            sent.spread_ns,
+        ] {
             put(&number.to_le_bytes());
         }
         self.write(record)

@@ -33,9 +33,9 @@ impl Arrivals {
     /// Mean events per second.
     pub fn rate_per_s(&self) -> f64 {
         match *self {
-            Self::Constant { rate_per_s } | Self::Poisson { rate_per_s } | Self::Hawkes { rate_per_s, .. } => {
-                rate_per_s
-            }
+            Self::Constant { rate_per_s }
+            | Self::Poisson { rate_per_s }
+            | Self::Hawkes { rate_per_s, .. } => rate_per_s,
         }
     }
 
@@ -43,11 +43,21 @@ impl Arrivals {
     pub fn shared_among(self, count: usize) -> Self {
         let share = |rate_per_s: f64| rate_per_s / count as f64;
         match self {
-            Self::Constant { rate_per_s } => Self::Constant { rate_per_s: share(rate_per_s) },
-            Self::Poisson { rate_per_s } => Self::Poisson { rate_per_s: share(rate_per_s) },
-            Self::Hawkes { rate_per_s, branching_ratio, decay_per_s } => {
-                Self::Hawkes { rate_per_s: share(rate_per_s), branching_ratio, decay_per_s }
-            }
+            Self::Constant { rate_per_s } => Self::Constant {
+                rate_per_s: share(rate_per_s),
+            },
+            Self::Poisson { rate_per_s } => Self::Poisson {
+                rate_per_s: share(rate_per_s),
+            },
+            Self::Hawkes {
+                rate_per_s,
+                branching_ratio,
+                decay_per_s,
+            } => Self::Hawkes {
+                rate_per_s: share(rate_per_s),
+                branching_ratio,
+                decay_per_s,
+            },
         }
     }
 }
@@ -68,7 +78,14 @@ pub struct ArrivalTimes {
 impl ArrivalTimes {
     /// Starts at time zero; `phase` (0 to 1) shifts a constant process by that part of its period.
     pub fn new(arrivals: Arrivals, random: Random, phase: f64) -> Self {
-        Self { arrivals, random, last_ns: 0, drawn: 0, phase, excitement_per_s: 0.0 }
+        Self {
+            arrivals,
+            random,
+            last_ns: 0,
+            drawn: 0,
+            phase,
+            excitement_per_s: 0.0,
+        }
     }
 
     /// The next arrival, never before the last.
@@ -82,9 +99,15 @@ impl ArrivalTimes {
                 let gap_s = self.random.exponential() / rate_per_s;
                 self.after(gap_s)
             }
-            Arrivals::Hawkes { rate_per_s, branching_ratio, decay_per_s } => {
-                self.hawkes(rate_per_s * (1.0 - branching_ratio), branching_ratio, decay_per_s)
-            }
+            Arrivals::Hawkes {
+                rate_per_s,
+                branching_ratio,
+                decay_per_s,
+            } => self.hawkes(
+                rate_per_s * (1.0 - branching_ratio),
+                branching_ratio,
+                decay_per_s,
+            ),
         };
         self.last_ns
     }
@@ -123,21 +146,41 @@ mod tests {
     fn dispersion(times: &[u64], window_ns: u64) -> f64 {
         let windows = (times.last().unwrap() / window_ns) as usize;
         let mut counts = vec![0.0; windows + 1];
-        times.iter().for_each(|time| counts[(time / window_ns) as usize] += 1.0);
+        times
+            .iter()
+            .for_each(|time| counts[(time / window_ns) as usize] += 1.0);
         counts.pop();
         let mean = counts.iter().sum::<f64>() / windows as f64;
-        counts.iter().map(|count| (count - mean) * (count - mean)).sum::<f64>() / windows as f64 / mean
+        counts
+            .iter()
+            .map(|count| (count - mean) * (count - mean))
+            .sum::<f64>()
+            / windows as f64
+            / mean
     }
 
     #[test]
     fn constant_arrivals_are_evenly_spaced_and_do_not_drift() {
-        let times = times(Arrivals::Constant { rate_per_s: 100_000.0 }, 1_000_001);
-        assert_eq!((times[0], times[1], times[1_000_000]), (0, 10_000, 10 * SECOND_NS));
+        let times = times(
+            Arrivals::Constant {
+                rate_per_s: 100_000.0,
+            },
+            1_000_001,
+        );
+        assert_eq!(
+            (times[0], times[1], times[1_000_000]),
+            (0, 10_000, 10 * SECOND_NS)
+        );
     }
 
     #[test]
     fn poisson_arrivals_have_the_rate_and_the_dispersion_of_chance() {
-        let times = times(Arrivals::Poisson { rate_per_s: 1_000.0 }, 200_000);
+        let times = times(
+            Arrivals::Poisson {
+                rate_per_s: 1_000.0,
+            },
+            200_000,
+        );
         let rate = 200_000.0 / (*times.last().unwrap() as f64 / 1e9);
         assert!((rate - 1_000.0).abs() < 10.0, "{rate}");
         let dispersion = dispersion(&times, SECOND_NS / 10);
@@ -146,13 +189,20 @@ mod tests {
 
     #[test]
     fn hawkes_arrivals_have_the_rate_and_come_in_bursts() {
-        let arrivals = Arrivals::Hawkes { rate_per_s: 1_000.0, branching_ratio: 0.8, decay_per_s: 200.0 };
+        let arrivals = Arrivals::Hawkes {
+            rate_per_s: 1_000.0,
+            branching_ratio: 0.8,
+            decay_per_s: 200.0,
+        };
         let times = times(arrivals, 1_000_000);
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
         let rate = 1_000_000.0 / (*times.last().unwrap() as f64 / 1e9);
         assert!((rate - 1_000.0).abs() < 30.0, "{rate}");
         let dispersion = dispersion(&times, SECOND_NS);
-        assert!((20.0..30.0).contains(&dispersion), "theory says 25, found {dispersion}");
+        assert!(
+            (20.0..30.0).contains(&dispersion),
+            "theory says 25, found {dispersion}"
+        );
     }
 
     #[test]

@@ -107,7 +107,9 @@ impl Book {
 
     /// Price and level, best first.
     pub fn levels(&self, side: Side) -> impl DoubleEndedIterator<Item = (Ticks, &Level)> + '_ {
-        self.ladder(side).iter().map(move |(&key, level)| (side.key(key), level))
+        self.ladder(side)
+            .iter()
+            .map(move |(&key, level)| (side.key(key), level))
     }
 
     /// How many prices have orders.
@@ -117,7 +119,9 @@ impl Book {
 
     /// The best price and its quantity.
     pub fn best(&self, side: Side) -> Option<(Ticks, Lots)> {
-        self.levels(side).next().map(|(price, level)| (price, level.quantity))
+        self.levels(side)
+            .next()
+            .map(|(price, level)| (price, level.quantity))
     }
 
     /// The orders at one price; `None` if there are none.
@@ -133,7 +137,8 @@ impl Book {
     /// The orders of one side, best price first, oldest first.
     pub fn orders(&self, side: Side) -> impl Iterator<Item = &Order> + '_ {
         self.ladder(side).values().flat_map(|level| {
-            let newer = |&slot: &u32| Some(self.slots[slot as usize].newer).filter(|&newer| newer != NONE);
+            let newer =
+                |&slot: &u32| Some(self.slots[slot as usize].newer).filter(|&newer| newer != NONE);
             std::iter::successors(Some(level.oldest), newer).map(|slot| &self.slots[slot as usize])
         })
     }
@@ -151,10 +156,21 @@ impl Book {
 
     /// Rests a new order behind those of the same price. The caller sees to it that it does not cross.
     pub fn place(&mut self, id: u64, side: Side, price: Ticks, quantity: Lots) {
-        debug_assert!(quantity > 0 && self.best(side.opposite()).is_none_or(|(best, _)| {
-            side.key(price) > side.key(best)
-        }));
-        let order = Order { id, side, price, quantity, older: NONE, newer: NONE, position: self.resting.len() as u32 };
+        debug_assert!(
+            quantity > 0
+                && self
+                    .best(side.opposite())
+                    .is_none_or(|(best, _)| { side.key(price) > side.key(best) })
+        );
+        let order = Order {
+            id,
+            side,
+            price,
+            quantity,
+            older: NONE,
+            newer: NONE,
+            position: self.resting.len() as u32,
+        };
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
@@ -162,8 +178,16 @@ impl Book {
                 self.slots.len() as u32 - 1
             }
         };
-        let empty = Level { quantity: 0, orders: 0, oldest: slot, newest: NONE };
-        let level = self.ladder_mut(side).entry(side.key(price)).or_insert(empty);
+        let empty = Level {
+            quantity: 0,
+            orders: 0,
+            oldest: slot,
+            newest: NONE,
+        };
+        let level = self
+            .ladder_mut(side)
+            .entry(side.key(price))
+            .or_insert(empty);
         let older = std::mem::replace(&mut level.newest, slot);
         level.quantity += quantity;
         level.orders += 1;
@@ -216,7 +240,10 @@ impl Book {
             self.cancel(Slot(slot));
         } else {
             self.slots[slot as usize].quantity -= taken;
-            self.ladder_mut(side).get_mut(&key).expect("just seen").quantity -= taken;
+            self.ladder_mut(side)
+                .get_mut(&key)
+                .expect("just seen")
+                .quantity -= taken;
         }
         Some((order, taken))
     }
@@ -240,7 +267,10 @@ impl Book {
                     orders += 1;
                     (older, slot) = (slot, order.newer);
                 }
-                assert_eq!((level.quantity, level.orders, level.newest), (quantity, orders, older));
+                assert_eq!(
+                    (level.quantity, level.orders, level.newest),
+                    (quantity, orders, older)
+                );
                 counted += orders;
             }
         }
@@ -260,8 +290,12 @@ mod tests {
         for (id, price, quantity) in [(1, 101, 5), (2, 100, 3), (3, 100, 4)] {
             book.place(id, Side::Ask, price, quantity);
         }
-        let taken: Vec<_> = std::iter::from_fn(|| book.take_best(Side::Ask, 2).map(|(o, q)| (o.id, q))).collect();
-        assert_eq!(taken, [(2, 2), (2, 1), (3, 2), (3, 2), (1, 2), (1, 2), (1, 1)]);
+        let taken: Vec<_> =
+            std::iter::from_fn(|| book.take_best(Side::Ask, 2).map(|(o, q)| (o.id, q))).collect();
+        assert_eq!(
+            taken,
+            [(2, 2), (2, 1), (3, 2), (3, 2), (1, 2), (1, 2), (1, 1)]
+        );
         assert_eq!(book.best(Side::Ask), None);
     }
 

@@ -22,7 +22,13 @@ pub struct Mix {
 impl Default for Mix {
     /// The Binance recording of 2024-08-08 has a trade in about one of nine changes of the book.
     fn default() -> Self {
-        Self { limit: 50, market: 8, cancel: 42, resting_orders: 1_000, reach_ticks: 2_000 }
+        Self {
+            limit: 50,
+            market: 8,
+            cancel: 42,
+            resting_orders: 1_000,
+            reach_ticks: 2_000,
+        }
     }
 }
 
@@ -61,17 +67,29 @@ impl MarketConfig {
         }
         for (index, instrument) in self.instruments.iter().enumerate() {
             let name = || format!("{}/{}", instrument.base, instrument.quote);
-            if self.instruments[..index].iter().any(|i| (&i.base, &i.quote) == (&instrument.base, &instrument.quote)) {
+            if self.instruments[..index]
+                .iter()
+                .any(|i| (&i.base, &i.quote) == (&instrument.base, &instrument.quote))
+            {
                 return Err(ConfigError::Twice(name()));
             }
-            let letters = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+            let letters = |text: &str| {
+                !text.is_empty()
+                    && text
+                        .bytes()
+                        .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+            };
             if !letters(&instrument.base) || !letters(&instrument.quote) {
                 return Err(ConfigError::Name(name()));
             }
             // Exchanges print at most eight decimals; 10^12 of a unit leaves room for sums in 64 bits.
             let decimals = instrument.price_decimals.max(instrument.quantity_decimals);
             let amounts = [instrument.opening_price, instrument.typical_quantity];
-            if decimals > 8 || amounts.iter().any(|&amount| amount == 0 || amount > 1_000_000_000_000) {
+            if decimals > 8
+                || amounts
+                    .iter()
+                    .any(|&amount| amount == 0 || amount > 1_000_000_000_000)
+            {
                 return Err(ConfigError::Units(name()));
             }
         }
@@ -79,10 +97,20 @@ impl MarketConfig {
         if !(rate.is_finite() && (1e-6..=1e9).contains(&rate)) {
             return Err(ConfigError::Rate(rate));
         }
-        if let Arrivals::Hawkes { branching_ratio, decay_per_s, .. } = self.arrivals {
-            let possible = (0.0..1.0).contains(&branching_ratio) && decay_per_s.is_finite() && decay_per_s > 0.0;
+        if let Arrivals::Hawkes {
+            branching_ratio,
+            decay_per_s,
+            ..
+        } = self.arrivals
+        {
+            let possible = (0.0..1.0).contains(&branching_ratio)
+                && decay_per_s.is_finite()
+                && decay_per_s > 0.0;
             if !possible {
-                return Err(ConfigError::Hawkes { branching_ratio, decay_per_s });
+                return Err(ConfigError::Hawkes {
+                    branching_ratio,
+                    decay_per_s,
+                });
             }
         }
         if self.mix.limit == 0 || self.mix.resting_orders == 0 || self.mix.reach_ticks == 0 {
@@ -136,22 +164,57 @@ mod tests {
             change(&mut config);
             config.check().unwrap_err()
         };
-        assert_eq!(refused(&|c| c.instruments.clear()), ConfigError::NoInstruments);
-        assert_eq!(refused(&|c| c.instruments[1] = c.instruments[0].clone()), ConfigError::Twice("BTC/USD".into()));
-        assert_eq!(refused(&|c| c.instruments[0].base = "b\"".into()), ConfigError::Name("b\"/USD".into()));
-        assert_eq!(refused(&|c| c.instruments[0].price_decimals = 9), ConfigError::Units("BTC/USD".into()));
-        assert_eq!(refused(&|c| c.instruments[0].opening_price = 0), ConfigError::Units("BTC/USD".into()));
-        assert_eq!(refused(&|c| c.arrivals = Arrivals::Poisson { rate_per_s: 0.0 }), ConfigError::Rate(0.0));
-        let runaway = Arrivals::Hawkes { rate_per_s: 1.0, branching_ratio: 1.0, decay_per_s: 1.0 };
-        assert!(matches!(refused(&|c| c.arrivals = runaway), ConfigError::Hawkes { .. }));
+        assert_eq!(
+            refused(&|c| c.instruments.clear()),
+            ConfigError::NoInstruments
+        );
+        assert_eq!(
+            refused(&|c| c.instruments[1] = c.instruments[0].clone()),
+            ConfigError::Twice("BTC/USD".into())
+        );
+        assert_eq!(
+            refused(&|c| c.instruments[0].base = "b\"".into()),
+            ConfigError::Name("b\"/USD".into())
+        );
+        assert_eq!(
+            refused(&|c| c.instruments[0].price_decimals = 9),
+            ConfigError::Units("BTC/USD".into())
+        );
+        assert_eq!(
+            refused(&|c| c.instruments[0].opening_price = 0),
+            ConfigError::Units("BTC/USD".into())
+        );
+        assert_eq!(
+            refused(&|c| c.arrivals = Arrivals::Poisson { rate_per_s: 0.0 }),
+            ConfigError::Rate(0.0)
+        );
+        let runaway = Arrivals::Hawkes {
+            rate_per_s: 1.0,
+            branching_ratio: 1.0,
+            decay_per_s: 1.0,
+        };
+        assert!(matches!(
+            refused(&|c| c.arrivals = runaway),
+            ConfigError::Hawkes { .. }
+        ));
         assert_eq!(refused(&|c| c.mix.limit = 0), ConfigError::Mix);
     }
 
     #[test]
     fn a_configuration_survives_json_and_refuses_unknown_keys() {
-        let config = MarketConfig::new(1, 2, Arrivals::Hawkes { rate_per_s: 5.0, branching_ratio: 0.5, decay_per_s: 9.0 });
+        let config = MarketConfig::new(
+            1,
+            2,
+            Arrivals::Hawkes {
+                rate_per_s: 5.0,
+                branching_ratio: 0.5,
+                decay_per_s: 9.0,
+            },
+        );
         let text = serde_json::to_string(&config).unwrap();
         assert_eq!(serde_json::from_str::<MarketConfig>(&text).unwrap(), config);
-        assert!(serde_json::from_str::<MarketConfig>(&text.replace("\"seed\"", "\"sead\"")).is_err());
+        assert!(
+            serde_json::from_str::<MarketConfig>(&text.replace("\"seed\"", "\"sead\"")).is_err()
+        );
     }
 }

@@ -92,7 +92,9 @@ impl Event {
     /// The trades of this event; none unless it is a [`Action::Take`].
     pub fn trades(&self) -> impl Iterator<Item = Trade> + '_ {
         let (taker, side, fills): (u64, Side, &[Fill]) = match &self.action {
-            Action::Take { order, side, fills, .. } => (*order, *side, fills),
+            Action::Take {
+                order, side, fills, ..
+            } => (*order, *side, fills),
             Action::Place { .. } | Action::Cancel { .. } => (0, Side::Bid, &[]),
         };
         fills.iter().map(move |&fill| Trade {
@@ -107,10 +109,18 @@ impl Event {
     /// Each price level that changed, once, as (side of the book, price).
     pub fn levels(&self) -> impl Iterator<Item = (Side, Ticks)> + '_ {
         let (side, price, fills): (Side, Option<Ticks>, &[Fill]) = match &self.action {
-            Action::Place { side, price, .. } | Action::Cancel { side, price, .. } => (*side, Some(*price), &[]),
+            Action::Place { side, price, .. } | Action::Cancel { side, price, .. } => {
+                (*side, Some(*price), &[])
+            }
             Action::Take { side, fills, .. } => (side.opposite(), None, fills),
         };
-        let taken = fills.iter().enumerate().filter(|&(i, fill)| i == 0 || fills[i - 1].price != fill.price);
-        price.into_iter().chain(taken.map(|(_, fill)| fill.price)).map(move |price| (side, price))
+        let taken = fills
+            .iter()
+            .enumerate()
+            .filter(|&(i, fill)| i == 0 || fills[i - 1].price != fill.price);
+        price
+            .into_iter()
+            .chain(taken.map(|(_, fill)| fill.price))
+            .map(move |price| (side, price))
     }
 }

@@ -109,14 +109,16 @@ impl Flow {
         let market = u64::from(self.mix.market) * usual;
         // A mix without cancels has them nevertheless once the book holds ten times its usual depth.
         let resting = symbol.book.resting_orders() as u64;
-        let cancel_weight = u64::from(self.mix.cancel).max(u64::from(resting > 10 * usual) * u64::from(self.mix.limit));
+        let cancel_weight = u64::from(self.mix.cancel)
+            .max(u64::from(resting > 10 * usual) * u64::from(self.mix.limit));
         let cancel = cancel_weight * resting;
         let drawn = self.random.below(limit + market + cancel);
         let side = self.either_side();
         if drawn < market && symbol.book.level_count(side.opposite()) > LEAST_LEVELS {
             self.take(symbol, side)
         } else if drawn < market + cancel {
-            self.cancel(symbol).unwrap_or_else(|side| self.place(symbol, side))
+            self.cancel(symbol)
+                .unwrap_or_else(|side| self.place(symbol, side))
         } else {
             self.place(symbol, side)
         }
@@ -127,19 +129,32 @@ impl Flow {
         let quantity = self.quantity();
         let order = self.next_order();
         symbol.book.place(order, side, price, quantity);
-        Action::Place { order, side, price, quantity }
+        Action::Place {
+            order,
+            side,
+            price,
+            quantity,
+        }
     }
 
     /// Withdraws an order drawn at random; names the side instead if that side could not spare its level.
     fn cancel(&mut self, symbol: &mut Symbol) -> Result<Action, Side> {
         let index = self.random.below(symbol.book.resting_orders() as u64) as usize;
         let (slot, &order) = symbol.book.resting_order(index);
-        let alone = symbol.book.level(order.side, order.price).is_some_and(|level| level.orders == 1);
+        let alone = symbol
+            .book
+            .level(order.side, order.price)
+            .is_some_and(|level| level.orders == 1);
         if alone && symbol.book.level_count(order.side) <= LEAST_LEVELS {
             return Err(order.side);
         }
         symbol.book.cancel(slot);
-        Ok(Action::Cancel { order: order.id, side: order.side, price: order.price, quantity: order.quantity })
+        Ok(Action::Cancel {
+            order: order.id,
+            side: order.side,
+            price: order.price,
+            quantity: order.quantity,
+        })
     }
 
     /// A market order; it stops before it would leave its maker's side with too few levels.
@@ -148,8 +163,12 @@ impl Flow {
         let order = self.next_order();
         let mut fills: SmallVec<[Fill; 4]> = SmallVec::new();
         let mut wanted = quantity;
-        while wanted > 0 && (fills.is_empty() || symbol.book.level_count(side.opposite()) > LEAST_LEVELS) {
-            let Some((maker, taken)) = symbol.book.take_best(side.opposite(), wanted) else { break };
+        while wanted > 0
+            && (fills.is_empty() || symbol.book.level_count(side.opposite()) > LEAST_LEVELS)
+        {
+            let Some((maker, taken)) = symbol.book.take_best(side.opposite(), wanted) else {
+                break;
+            };
             wanted -= taken;
             self.trades += 1;
             if fills.last().is_none_or(|fill| fill.price != maker.price) {
@@ -164,14 +183,22 @@ impl Flow {
                 maker_remaining: maker.quantity - taken,
             });
         }
-        Action::Take { order, side, quantity, fills }
+        Action::Take {
+            order,
+            side,
+            quantity,
+            fills,
+        }
     }
 
     /// A price that improves on, joins or stands behind the best, counted from the opposite side so that it never
     /// crosses. Distances have the heavy tail of real books: twice as far is half as likely to be passed.
     fn limit_price(&mut self, symbol: &Symbol, side: Side) -> Ticks {
         let distance = ((1.0 / self.random.unit()).min(self.mix.reach_ticks as f64) as u64).max(1);
-        let (opposite, _) = symbol.book.best(side.opposite()).expect("each side has a best price");
+        let (opposite, _) = symbol
+            .book
+            .best(side.opposite())
+            .expect("each side has a best price");
         match side {
             // At least one: asks never go below two ticks, so a bid always has room.
             Side::Bid => opposite.saturating_sub(distance).max(1),

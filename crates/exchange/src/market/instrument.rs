@@ -40,10 +40,13 @@ const WELL_KNOWN: [(&str, u32, u32, Ticks, Lots); 12] = [
 impl Instrument {
     /// The `index`-th symbol of a made-up market: well-known names first, then `F12`, `F13`, …
     pub fn numbered(index: usize) -> Self {
-        let (base, price_decimals, quantity_decimals, opening_price, typical_quantity) = match WELL_KNOWN.get(index) {
-            Some(&(base, price, quantity, opening, typical)) => (base.to_owned(), price, quantity, opening, typical),
-            None => (format!("F{index}"), 4, 2, 10_000 + 37 * index as u64, 5_000),
-        };
+        let (base, price_decimals, quantity_decimals, opening_price, typical_quantity) =
+            match WELL_KNOWN.get(index) {
+                Some(&(base, price, quantity, opening, typical)) => {
+                    (base.to_owned(), price, quantity, opening, typical)
+                }
+                None => (format!("F{index}"), 4, 2, 10_000 + 37 * index as u64, 5_000),
+            };
         Self {
             base,
             quote: "USD".to_owned(),

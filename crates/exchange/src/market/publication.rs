@@ -23,14 +23,24 @@ pub struct Publication {
 impl Default for Publication {
     /// A fixed 2 ms: events leave with the spacing at which they arrived.
     fn default() -> Self {
-        Self { base_ns: 2_000_000, jitter_ns: 0, stall_every_ns: 0, stall_ns: 0 }
+        Self {
+            base_ns: 2_000_000,
+            jitter_ns: 0,
+            stall_every_ns: 0,
+            stall_ns: 0,
+        }
     }
 }
 
 impl Publication {
     /// Jitter and stalls with about the figures of the Binance recording.
     pub fn as_recorded() -> Self {
-        Self { base_ns: 1_500_000, jitter_ns: 700_000, stall_every_ns: 1_500_000_000, stall_ns: 214_000_000 }
+        Self {
+            base_ns: 1_500_000,
+            jitter_ns: 700_000,
+            stall_every_ns: 1_500_000_000,
+            stall_ns: 214_000_000,
+        }
     }
 }
 
@@ -47,7 +57,13 @@ pub struct Publisher {
 impl Publisher {
     /// An empty queue.
     pub fn new(publication: Publication, random: Random) -> Self {
-        let mut publisher = Self { publication, random, last_ns: 0, next_stall_ns: 0, held_until_ns: 0 };
+        let mut publisher = Self {
+            publication,
+            random,
+            last_ns: 0,
+            next_stall_ns: 0,
+            held_until_ns: 0,
+        };
         publisher.next_stall_ns = publisher.stall_after(0);
         publisher
     }
@@ -63,15 +79,23 @@ impl Publisher {
     pub fn publish_ns(&mut self, matched_ns: u64) -> u64 {
         while matched_ns >= self.next_stall_ns {
             let shortest_ns = self.publication.stall_ns / 2;
-            let length_ns = shortest_ns + self.random.below((self.publication.stall_ns - shortest_ns).saturating_add(1));
-            self.held_until_ns = self.held_until_ns.max(self.next_stall_ns.saturating_add(length_ns));
+            let length_ns = shortest_ns
+                + self
+                    .random
+                    .below((self.publication.stall_ns - shortest_ns).saturating_add(1));
+            self.held_until_ns = self
+                .held_until_ns
+                .max(self.next_stall_ns.saturating_add(length_ns));
             self.next_stall_ns = self.stall_after(self.next_stall_ns.saturating_add(1));
         }
         let mut delay_ns = self.publication.base_ns;
         if self.publication.jitter_ns > 0 {
             delay_ns += (self.random.exponential() * self.publication.jitter_ns as f64) as u64;
         }
-        self.last_ns = self.last_ns.max(self.held_until_ns).max(matched_ns.saturating_add(delay_ns));
+        self.last_ns = self
+            .last_ns
+            .max(self.held_until_ns)
+            .max(matched_ns.saturating_add(delay_ns));
         self.last_ns
     }
 }
@@ -83,14 +107,20 @@ mod tests {
     #[test]
     fn the_usual_delay_is_fixed() {
         let mut publisher = Publisher::new(Publication::default(), Random::new(1, 0));
-        assert_eq!([5, 5, 900].map(|matched| publisher.publish_ns(matched) - matched), [2_000_000; 3]);
+        assert_eq!(
+            [5, 5, 900].map(|matched| publisher.publish_ns(matched) - matched),
+            [2_000_000; 3]
+        );
     }
 
     #[test]
     fn stalls_delay_as_in_the_recording_and_keep_the_order() {
         let mut publisher = Publisher::new(Publication::as_recorded(), Random::new(1, 0));
         let matched: Vec<u64> = (0..200_000).map(|i| i * 1_000_000).collect();
-        let published: Vec<u64> = matched.iter().map(|&matched| publisher.publish_ns(matched)).collect();
+        let published: Vec<u64> = matched
+            .iter()
+            .map(|&matched| publisher.publish_ns(matched))
+            .collect();
         assert!(published.windows(2).all(|pair| pair[0] <= pair[1]));
         let mut delays: Vec<u64> = matched.iter().zip(&published).map(|(m, p)| p - m).collect();
         delays.sort_unstable();

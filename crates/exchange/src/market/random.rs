@@ -13,7 +13,9 @@ impl Random {
         // SplitMix turns neighbouring seeds into unrelated ones; adding the stream before a second round keeps
         // (seed 1, stream 2) apart from (seed 2, stream 1).
         let mixed = SplitMix64::seed_from_u64(seed).next_u64();
-        Self(Xoshiro256PlusPlus::seed_from_u64(mixed.wrapping_add(stream)))
+        Self(Xoshiro256PlusPlus::seed_from_u64(
+            mixed.wrapping_add(stream),
+        ))
     }
 
     /// 64 random bits.
@@ -54,7 +56,11 @@ mod tests {
     }
 
     /// Bits of the first three exponential draws of seed 1, stream 0.
-    const GOLDEN: [u64; 3] = [4_605_599_509_617_156_840, 4_607_977_496_401_290_411, 4_594_484_942_299_230_467];
+    const GOLDEN: [u64; 3] = [
+        4_605_599_509_617_156_840,
+        4_607_977_496_401_290_411,
+        4_594_484_942_299_230_467,
+    ];
 
     #[test]
     fn streams_of_one_seed_differ() {

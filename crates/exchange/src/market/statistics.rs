@@ -102,7 +102,10 @@ pub struct Statistics {
 impl Statistics {
     /// Of a market that opened at this time.
     pub fn new(opened_unix_ns: u64) -> Self {
-        Self { opened_unix_ns, ..Self::default() }
+        Self {
+            opened_unix_ns,
+            ..Self::default()
+        }
     }
 
     /// Counts a trade.
@@ -138,11 +141,18 @@ impl Statistics {
     /// another.
     pub fn span(&self, from_unix_ns: u64, until_unix_ns: u64) -> Candle {
         let whole_minutes = from_unix_ns % MINUTE_NS == 0 && until_unix_ns % MINUTE_NS == 0;
-        let (candles, unit_ns) = if whole_minutes { (&self.minutes, MINUTE_NS) } else { (&self.seconds, SECOND_NS) };
+        let (candles, unit_ns) = if whole_minutes {
+            (&self.minutes, MINUTE_NS)
+        } else {
+            (&self.seconds, SECOND_NS)
+        };
         let from = from_unix_ns / unit_ns;
         let until = until_unix_ns.div_ceil(unit_ns);
         let before = candles.iter().rev().find(|(number, _)| *number < from);
-        sum(candles.iter().filter(|(number, _)| (from..until).contains(number))).unwrap_or_else(|| match before {
+        sum(candles
+            .iter()
+            .filter(|(number, _)| (from..until).contains(number)))
+        .unwrap_or_else(|| match before {
             Some((_, candle)) => Candle::still(candle.close, candle.last_trade + 1),
             None => Candle::still(self.last().fill.price, self.last().fill.trade + 1),
         })
@@ -158,7 +168,10 @@ fn add_to(candles: &mut VecDeque<(u64, Candle)>, number: u64, candle: Candle, ke
         }
         _ => {
             candles.push_back((number, candle));
-            while candles.front().is_some_and(|(first, _)| first + keep <= number) {
+            while candles
+                .front()
+                .is_some_and(|(first, _)| first + keep <= number)
+            {
                 candles.pop_front();
             }
             true
@@ -167,10 +180,12 @@ fn add_to(candles: &mut VecDeque<(u64, Candle)>, number: u64, candle: Candle, ke
 }
 
 fn sum<'a>(candles: impl Iterator<Item = &'a (u64, Candle)>) -> Option<Candle> {
-    candles.map(|(_, candle)| *candle).reduce(|mut total, candle| {
-        total.then(&candle);
-        total
-    })
+    candles
+        .map(|(_, candle)| *candle)
+        .reduce(|mut total, candle| {
+            total.then(&candle);
+            total
+        })
 }
 
 #[cfg(test)]
@@ -179,8 +194,25 @@ mod tests {
     use crate::market::Fill;
 
     fn trade(number: u64, matched_ns: u64, price: Ticks, quantity: Lots) -> Trade {
-        let fill = Fill { trade: number, aggregate: number, maker: 1, price, quantity, maker_remaining: 0 };
-        Trade { fill, taker: 2, side: if number % 2 == 0 { Side::Bid } else { Side::Ask }, sequence: number, matched_ns }
+        let fill = Fill {
+            trade: number,
+            aggregate: number,
+            maker: 1,
+            price,
+            quantity,
+            maker_remaining: 0,
+        };
+        Trade {
+            fill,
+            taker: 2,
+            side: if number % 2 == 0 {
+                Side::Bid
+            } else {
+                Side::Ask
+            },
+            sequence: number,
+            matched_ns,
+        }
     }
 
     #[test]
@@ -190,11 +222,26 @@ mod tests {
         statistics.add(&trade(2, MINUTE_NS, 100, 2));
         statistics.add(&trade(3, MINUTE_NS + 1, 110, 3));
         let day = statistics.day();
-        assert_eq!((day.open, day.high, day.low, day.close, day.volume), (500, 500, 100, 110, 12));
-        assert_eq!((day.turnover, day.taker_buy_volume, day.trades()), (3_500 + 200 + 330, 2, 3));
+        assert_eq!(
+            (day.open, day.high, day.low, day.close, day.volume),
+            (500, 500, 100, 110, 12)
+        );
+        assert_eq!(
+            (day.turnover, day.taker_buy_volume, day.trades()),
+            (3_500 + 200 + 330, 2, 3)
+        );
         statistics.add(&trade(4, DAY_MINUTES * MINUTE_NS, 120, 1));
         let day = statistics.day();
-        assert_eq!((day.open, day.high, day.volume, day.first_trade, day.last_trade), (100, 120, 6, 2, 4));
+        assert_eq!(
+            (
+                day.open,
+                day.high,
+                day.volume,
+                day.first_trade,
+                day.last_trade
+            ),
+            (100, 120, 6, 2, 4)
+        );
     }
 
     #[test]
@@ -207,6 +254,9 @@ mod tests {
         let minute = statistics.span(0, MINUTE_NS);
         assert_eq!((minute.open, minute.close, minute.trades()), (500, 400, 2));
         let still = statistics.span(MINUTE_NS, 2 * MINUTE_NS);
-        assert_eq!((still.open, still.volume, still.trades(), still.first_trade), (400, 0, 0, 3));
+        assert_eq!(
+            (still.open, still.volume, still.trades(), still.first_trade),
+            (400, 0, 0, 3)
+        );
     }
 }

@@ -31,7 +31,13 @@ impl Symbol {
     pub fn new(instrument: Instrument, opened_unix_ns: u64) -> Self {
         let trades = VecDeque::with_capacity(REMEMBERED_TRADES);
         let statistics = Statistics::new(opened_unix_ns);
-        Self { instrument, book: Book::default(), statistics, trades, sequence: 0 }
+        Self {
+            instrument,
+            book: Book::default(),
+            statistics,
+            trades,
+            sequence: 0,
+        }
     }
 
     /// Counts an event that was applied to the book.

@@ -25,11 +25,20 @@ struct Names {
 
 impl Names {
     fn new(market: &Market) -> Self {
-        let name = |instrument: &Instrument| format!("{}{}", instrument.base, instrument.quote_as("USDT"));
-        let upper: Vec<String> = market.symbols().iter().map(|symbol| name(&symbol.instrument)).collect();
+        let name =
+            |instrument: &Instrument| format!("{}{}", instrument.base, instrument.quote_as("USDT"));
+        let upper: Vec<String> = market
+            .symbols()
+            .iter()
+            .map(|symbol| name(&symbol.instrument))
+            .collect();
         let lower: Vec<String> = upper.iter().map(|name| name.to_lowercase()).collect();
         let by_lower = lower.iter().cloned().zip(0..).collect();
-        Self { upper, lower, by_lower }
+        Self {
+            upper,
+            lower,
+            by_lower,
+        }
     }
 }
 
@@ -49,12 +58,18 @@ impl Binance {
 
     /// With other limits than the exchange's own, to bring their consequences about sooner.
     pub fn with_limits(market: &Market, limits: SessionLimits) -> Self {
-        Self { names: Names::new(market), feed: Feed::new(market), limits, limiter: Limiter::default() }
+        Self {
+            names: Names::new(market),
+            feed: Feed::new(market),
+            limits,
+            limiter: Limiter::default(),
+        }
     }
 
     /// Number of a stream by its name, as a connection with these settings gets it.
     pub fn stream(&self, name: &str, combined: bool, microseconds: bool) -> Option<StreamId> {
-        stream::Stream::parse(name, &self.names.by_lower).map(|stream| stream.id(combined, microseconds))
+        stream::Stream::parse(name, &self.names.by_lower)
+            .map(|stream| stream.id(combined, microseconds))
     }
 }
 
@@ -91,7 +106,13 @@ impl Personality for Binance {
         session.deadline_ns()
     }
 
-    fn on_deadline(&mut self, market: &Market, session: &mut Session, now_ns: u64, replies: &mut Vec<Reply>) {
+    fn on_deadline(
+        &mut self,
+        market: &Market,
+        session: &mut Session,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
         session.on_deadline(market.clock(), now_ns, replies);
     }
 
@@ -99,8 +120,15 @@ impl Personality for Binance {
         0
     }
 
-    fn on_event(&mut self, market: &Market, event: &Event, wanted: &Subscriptions, frames: &mut Frames) {
-        self.feed.on_event(&self.names, market, event, wanted, frames);
+    fn on_event(
+        &mut self,
+        market: &Market,
+        event: &Event,
+        wanted: &Subscriptions,
+        frames: &mut Frames,
+    ) {
+        self.feed
+            .on_event(&self.names, market, event, wanted, frames);
     }
 
     fn tick_ns(&self) -> u64 {

@@ -48,7 +48,10 @@ impl Channel {
     ];
 
     fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, channel)| *channel)
+        Self::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, channel)| *channel)
     }
 
     fn name(self) -> &'static str {
@@ -76,8 +79,15 @@ impl Coinbase {
 
     /// With other limits than the exchange's own.
     pub fn with_limits(market: &Market, limits: SessionLimits) -> Self {
-        let names = Names::new(market, |instrument| format!("{}-{}", instrument.base, instrument.quote_as("USD")));
-        Self { names, feed: Feed::new(market), limits, buckets: HashMap::new() }
+        let names = Names::new(market, |instrument| {
+            format!("{}-{}", instrument.base, instrument.quote_as("USD"))
+        });
+        Self {
+            names,
+            feed: Feed::new(market),
+            limits,
+            buckets: HashMap::new(),
+        }
     }
 }
 
@@ -116,7 +126,13 @@ impl Personality for Coinbase {
         session.deadline_ns()
     }
 
-    fn on_deadline(&mut self, _market: &Market, session: &mut Session, _now_ns: u64, replies: &mut Vec<Reply>) {
+    fn on_deadline(
+        &mut self,
+        _market: &Market,
+        session: &mut Session,
+        _now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
         session.on_deadline(replies);
     }
 
@@ -124,8 +140,15 @@ impl Personality for Coinbase {
         0
     }
 
-    fn on_event(&mut self, market: &Market, event: &Event, wanted: &Subscriptions, frames: &mut Frames) {
-        self.feed.on_event(&self.names, market, event, wanted, frames);
+    fn on_event(
+        &mut self,
+        market: &Market,
+        event: &Event,
+        wanted: &Subscriptions,
+        frames: &mut Frames,
+    ) {
+        self.feed
+            .on_event(&self.names, market, event, wanted, frames);
     }
 
     fn tick_ns(&self) -> u64 {
@@ -138,17 +161,27 @@ impl Personality for Coinbase {
 
     fn slow_consumer(&self) -> Vec<Reply> {
         let error = r#"{"type":"error","message":"ErrSlowConsume"}"#;
-        vec![Reply::Text(error.into()), Reply::Close { code: 1008, reason: "ErrSlowConsume" }]
+        vec![
+            Reply::Text(error.into()),
+            Reply::Close {
+                code: 1008,
+                reason: "ErrSlowConsume",
+            },
+        ]
     }
 
     fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
         // Public limit: 10 requests a second for each address, bursts of 15.
-        let bucket = self.buckets.entry(request.peer).or_insert_with(|| TokenBucket::new(10, 15));
+        let bucket = self
+            .buckets
+            .entry(request.peer)
+            .or_insert_with(|| TokenBucket::new(10, 15));
         if !bucket.take(now_ns) {
             let mut refusal = Response::new(429, r#"{"message":"Public rate limit exceeded"}"#);
             refusal.headers.push(("Retry-After", "1".to_owned()));
             return refusal;
         }
-        rest::answer(&self.names, &self.feed, market, request, now_ns).unwrap_or_else(|refusal| refusal)
+        rest::answer(&self.names, &self.feed, market, request, now_ns)
+            .unwrap_or_else(|refusal| refusal)
     }
 }

@@ -71,8 +71,14 @@ pub struct Kraken {
 impl Kraken {
     /// For a market that has just opened.
     pub fn new(market: &Market) -> Self {
-        let names = Names::new(market, |instrument| format!("{}/{}", instrument.base, instrument.quote_as("USD")));
-        Self { names, feed: Feed::new(market), connections: 0 }
+        let names = Names::new(market, |instrument| {
+            format!("{}/{}", instrument.base, instrument.quote_as("USD"))
+        });
+        Self {
+            names,
+            feed: Feed::new(market),
+            connections: 0,
+        }
     }
 }
 
@@ -112,7 +118,13 @@ impl Personality for Kraken {
         session.deadline_ns()
     }
 
-    fn on_deadline(&mut self, _market: &Market, session: &mut Session, now_ns: u64, replies: &mut Vec<Reply>) {
+    fn on_deadline(
+        &mut self,
+        _market: &Market,
+        session: &mut Session,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
         session.on_deadline(now_ns, replies);
     }
 
@@ -121,8 +133,15 @@ impl Personality for Kraken {
         0
     }
 
-    fn on_event(&mut self, market: &Market, event: &Event, wanted: &Subscriptions, frames: &mut Frames) {
-        self.feed.on_event(&self.names, market, event, wanted, frames);
+    fn on_event(
+        &mut self,
+        market: &Market,
+        event: &Event,
+        wanted: &Subscriptions,
+        frames: &mut Frames,
+    ) {
+        self.feed
+            .on_event(&self.names, market, event, wanted, frames);
     }
 
     fn tick_ns(&self) -> u64 {

@@ -12,7 +12,12 @@ pub struct Window {
 impl Window {
     /// `limit` for each `length_ns`.
     pub fn new(limit: u32, length_ns: u64) -> Self {
-        Self { limit, length_ns, began_ns: 0, used: 0 }
+        Self {
+            limit,
+            length_ns,
+            began_ns: 0,
+            used: 0,
+        }
     }
 
     /// Counts `weight` and says whether all in this window is still within the limit.
@@ -31,7 +36,10 @@ impl Window {
 
     /// Whole seconds until the window ends, at least 1.
     pub fn retry_after_s(&self, now_ns: u64) -> u64 {
-        (self.began_ns + self.length_ns).saturating_sub(now_ns).div_ceil(1_000_000_000).max(1)
+        (self.began_ns + self.length_ns)
+            .saturating_sub(now_ns)
+            .div_ceil(1_000_000_000)
+            .max(1)
     }
 }
 
@@ -49,12 +57,19 @@ impl TokenBucket {
     /// A full bucket.
     pub fn new(rate_per_s: u32, burst: u32) -> Self {
         let capacity = u64::from(burst) * 1_000_000_000;
-        Self { rate_per_s: rate_per_s.into(), capacity, tokens: capacity, filled_ns: 0 }
+        Self {
+            rate_per_s: rate_per_s.into(),
+            capacity,
+            tokens: capacity,
+            filled_ns: 0,
+        }
     }
 
     /// Takes one token if there is one.
     pub fn take(&mut self, now_ns: u64) -> bool {
-        let gained = now_ns.saturating_sub(self.filled_ns).saturating_mul(self.rate_per_s);
+        let gained = now_ns
+            .saturating_sub(self.filled_ns)
+            .saturating_mul(self.rate_per_s);
         self.tokens = self.tokens.saturating_add(gained).min(self.capacity);
         self.filled_ns = self.filled_ns.max(now_ns);
         let enough = self.tokens >= 1_000_000_000;
@@ -72,7 +87,10 @@ mod tests {
     #[test]
     fn a_window_counts_anew_when_it_is_over() {
         let mut window = Window::new(2, 1_000_000_000);
-        assert_eq!([0, 1, 2, 1_000_000_000].map(|now| window.take(1, now)), [true, true, false, true]);
+        assert_eq!(
+            [0, 1, 2, 1_000_000_000].map(|now| window.take(1, now)),
+            [true, true, false, true]
+        );
         assert_eq!((window.used(), window.retry_after_s(1_500_000_000)), (1, 1));
     }
 
@@ -80,7 +98,12 @@ mod tests {
     fn a_bucket_allows_its_burst_and_then_its_rate() {
         let mut bucket = TokenBucket::new(10, 15);
         assert_eq!((0..20).filter(|_| bucket.take(0)).count(), 15);
-        assert_eq!((1..=20).filter(|tenth| bucket.take(tenth * 100_000_000)).count(), 20);
+        assert_eq!(
+            (1..=20)
+                .filter(|tenth| bucket.take(tenth * 100_000_000))
+                .count(),
+            20
+        );
         assert!(!bucket.take(2_050_000_000));
     }
 }

@@ -13,7 +13,11 @@ pub struct Names {
 impl Names {
     /// By a rule that names an instrument.
     pub fn new(market: &Market, name: impl Fn(&Instrument) -> String) -> Self {
-        let names: Vec<String> = market.symbols().iter().map(|symbol| name(&symbol.instrument)).collect();
+        let names: Vec<String> = market
+            .symbols()
+            .iter()
+            .map(|symbol| name(&symbol.instrument))
+            .collect();
         let by_name = names.iter().cloned().zip(market.ids()).collect();
         Self { names, by_name }
     }
@@ -30,6 +34,9 @@ impl Names {
 
     /// All names with their symbols.
     pub fn all(&self) -> impl Iterator<Item = (SymbolId, &str)> {
-        self.names.iter().enumerate().map(|(index, name)| (SymbolId(index as u32), name.as_str()))
+        self.names
+            .iter()
+            .enumerate()
+            .map(|(index, name)| (SymbolId(index as u32), name.as_str()))
     }
 }

@@ -28,7 +28,11 @@ pub struct Rig<P: Personality> {
 }
 
 pub fn config(seed: u64, symbols: usize, rate_per_s: f64) -> MarketConfig {
-    let arrivals = Arrivals::Hawkes { rate_per_s, branching_ratio: 0.5, decay_per_s: 100.0 };
+    let arrivals = Arrivals::Hawkes {
+        rate_per_s,
+        branching_ratio: 0.5,
+        decay_per_s: 100.0,
+    };
     let mut config = MarketConfig::new(seed, symbols, arrivals);
     config.mix.resting_orders = 200;
     config
@@ -38,17 +42,30 @@ impl<P: Personality> Rig<P> {
     pub fn new(config: &MarketConfig, personality: impl FnOnce(&Market) -> P) -> Self {
         let market = Market::open(config, ExchangeClock::right(OPENED_UNIX_NS)).unwrap();
         let hub = Hub::new(personality(&market));
-        Self { market, hub, now_ns: 0, got: Vec::new(), events: Vec::new() }
+        Self {
+            market,
+            hub,
+            now_ns: 0,
+            got: Vec::new(),
+            events: Vec::new(),
+        }
     }
 
     pub fn open(&mut self, target: &str) -> ConnectionId {
-        self.try_open(target).unwrap_or_else(|refusal| panic!("{target}: {refusal:?}"))
+        self.try_open(target)
+            .unwrap_or_else(|refusal| panic!("{target}: {refusal:?}"))
     }
 
     pub fn try_open(&mut self, target: &str) -> Result<ConnectionId, Response> {
         let mut replies = Vec::new();
-        let connection = self.hub.open(&self.market, &Request::get(target), self.now_ns, &mut replies)?;
-        self.got.resize_with(self.got.len().max(connection.0 as usize + 1), Vec::new);
+        let connection = self.hub.open(
+            &self.market,
+            &Request::get(target),
+            self.now_ns,
+            &mut replies,
+        )?;
+        self.got
+            .resize_with(self.got.len().max(connection.0 as usize + 1), Vec::new);
         self.take(connection, replies);
         Ok(connection)
     }
@@ -71,7 +88,13 @@ impl<P: Personality> Rig<P> {
 
     pub fn incoming(&mut self, connection: ConnectionId, incoming: Incoming<'_>) {
         let mut replies = Vec::new();
-        self.hub.on_message(&self.market, connection, incoming, self.now_ns, &mut replies);
+        self.hub.on_message(
+            &self.market,
+            connection,
+            incoming,
+            self.now_ns,
+            &mut replies,
+        );
         self.take(connection, replies);
     }
 
@@ -127,29 +150,44 @@ impl<P: Personality> Rig<P> {
     }
 
     pub fn rest(&mut self, target: &str) -> Response {
-        self.hub.personality().rest(&self.market, &Request::get(target), self.now_ns)
+        self.hub
+            .personality()
+            .rest(&self.market, &Request::get(target), self.now_ns)
     }
 
     pub fn rest_json(&mut self, target: &str) -> Value {
         let response = self.rest(target);
-        assert_eq!(response.status, 200, "{target}: {}", String::from_utf8_lossy(&response.body));
+        assert_eq!(
+            response.status,
+            200,
+            "{target}: {}",
+            String::from_utf8_lossy(&response.body)
+        );
         serde_json::from_slice(&response.body).unwrap_or_else(|error| panic!("{target}: {error}"))
     }
 
     pub fn texts(&self, connection: ConnectionId) -> Vec<String> {
-        let texts = self.got[connection.0 as usize].iter().filter_map(|(_, got)| match got {
-            Got::Text(text) => Some(text.clone()),
-            _ => None,
-        });
+        let texts = self.got[connection.0 as usize]
+            .iter()
+            .filter_map(|(_, got)| match got {
+                Got::Text(text) => Some(text.clone()),
+                _ => None,
+            });
         texts.collect()
     }
 
     pub fn json(&self, connection: ConnectionId) -> Vec<Value> {
-        self.texts(connection).iter().map(|text| serde_json::from_str(text).expect(text)).collect()
+        self.texts(connection)
+            .iter()
+            .map(|text| serde_json::from_str(text).expect(text))
+            .collect()
     }
 
     pub fn last(&self, connection: ConnectionId) -> &Got {
-        &self.got[connection.0 as usize].last().expect("something was sent").1
+        &self.got[connection.0 as usize]
+            .last()
+            .expect("something was sent")
+            .1
     }
 }
 
@@ -168,7 +206,10 @@ pub fn shape(text: &str) -> String {
                 let is_key = rest.peek() == Some(&':');
                 shape.push_str(&match is_key {
                     true => content,
-                    false => format!("\"{}\"", number_shape(&content).unwrap_or_else(|| "text".to_owned())),
+                    false => format!(
+                        "\"{}\"",
+                        number_shape(&content).unwrap_or_else(|| "text".to_owned())
+                    ),
                 });
             }
             '{' | '}' | '[' | ']' | ',' | ':' => shape.push(c),
@@ -199,7 +240,8 @@ pub fn recording(name: &str) -> Option<String> {
         return None;
     };
     let path = std::path::Path::new(&directory).join(name);
-    let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let file =
+        std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut text).unwrap();
     Some(text)

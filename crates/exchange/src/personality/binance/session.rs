@@ -77,7 +77,7 @@ type Symbols = HashMap<String, u32>;
 
 impl Session {
     /// Any path below `/ws` and `/stream` is accepted, with names that exist or not: clients connect to `/ws/0`.
-    pub fn open(
+    pub(super) fn open(
         symbols: &Symbols,
         limits: SessionLimits,
         request: &Request<'_>,
@@ -90,7 +90,10 @@ impl Session {
         } else if request.path.trim_end_matches('/') == "/stream" {
             (true, request.parameter("streams").unwrap_or_default())
         } else {
-            return Err(Response::new(404, "<html><body><h2>404 Not found</h2></body></html>"));
+            return Err(Response::new(
+                404,
+                "<html><body><h2>404 Not found</h2></body></html>",
+            ));
         };
         let mut session = Self {
             limits,
@@ -103,7 +106,11 @@ impl Session {
             unanswered: None,
             ended: false,
         };
-        for name in names.split('/').filter(|name| !name.is_empty()).take(limits.streams) {
+        for name in names
+            .split('/')
+            .filter(|name| !name.is_empty())
+            .take(limits.streams)
+        {
             session.subscribe(symbols, name, replies);
         }
         Ok(session)
@@ -115,32 +122,49 @@ impl Session {
         }
         self.streams.push(name.to_owned());
         if let Some(stream) = Stream::parse(name, symbols) {
-            replies.push(Reply::Subscribe(stream.id(self.combined, self.microseconds)));
+            replies.push(Reply::Subscribe(
+                stream.id(self.combined, self.microseconds),
+            ));
         }
     }
 
     fn unsubscribe(&mut self, symbols: &Symbols, name: &str, replies: &mut Vec<Reply>) {
         self.streams.retain(|stream| stream != name);
         if let Some(stream) = Stream::parse(name, symbols) {
-            replies.push(Reply::Unsubscribe(stream.id(self.combined, self.microseconds)));
+            replies.push(Reply::Unsubscribe(
+                stream.id(self.combined, self.microseconds),
+            ));
         }
     }
 
     /// Takes what the client sent. After the end it says nothing more.
-    pub fn on_message(&mut self, symbols: &Symbols, incoming: Incoming<'_>, now_ns: u64, replies: &mut Vec<Reply>) {
+    pub(super) fn on_message(
+        &mut self,
+        symbols: &Symbols,
+        incoming: Incoming<'_>,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
         if self.ended {
             return;
         }
         if !self.messages.take(1, now_ns) {
             self.ended = true;
-            replies.push(Reply::Close { code: 1008, reason: "Too many requests" });
+            replies.push(Reply::Close {
+                code: 1008,
+                reason: "Too many requests",
+            });
             return;
         }
         match incoming {
             Incoming::Ping => {}
             Incoming::Pong(payload) => {
                 // One that was not asked for is allowed and does not count.
-                if self.unanswered.as_ref().is_some_and(|(expected, _)| expected == payload) {
+                if self
+                    .unanswered
+                    .as_ref()
+                    .is_some_and(|(expected, _)| expected == payload)
+                {
                     self.unanswered = None;
                 }
             }
@@ -155,33 +179,60 @@ impl Session {
     fn command(&mut self, symbols: &Symbols, text: &[u8], replies: &mut Vec<Reply>) -> Vec<u8> {
         let Command { method, params, id } = match serde_json::from_slice(text) {
             Ok(command) => command,
-            Err(error) if error.is_data() => return failure(2, &format!("Invalid request: {error}"), None),
+            Err(error) if error.is_data() => {
+                return failure(2, &format!("Invalid request: {error}"), None)
+            }
             Err(error) => return failure(3, &format!("Invalid JSON: {error}"), None),
         };
         if !is_id(&id) {
-            return failure(2, "Invalid request: request ID must be an unsigned integer", None);
+            return failure(
+                2,
+                "Invalid request: request ID must be an unsigned integer",
+                None,
+            );
         }
         match method {
             Method::Subscribe | Method::Unsubscribe => {
-                let Some(names) = params.iter().map(Value::as_str).collect::<Option<Vec<&str>>>() else {
-                    return failure(2, "Invalid request: stream name must be a string", Some(&id));
+                let Some(names) = params
+                    .iter()
+                    .map(Value::as_str)
+                    .collect::<Option<Vec<&str>>>()
+                else {
+                    return failure(
+                        2,
+                        "Invalid request: stream name must be a string",
+                        Some(&id),
+                    );
                 };
                 if matches!(method, Method::Unsubscribe) {
-                    names.iter().for_each(|name| self.unsubscribe(symbols, name, replies));
+                    names
+                        .iter()
+                        .for_each(|name| self.unsubscribe(symbols, name, replies));
                     return result(&Value::Null, &id);
                 }
-                let more = names.iter().filter(|name| !self.streams.iter().any(|stream| stream == *name)).count();
+                let more = names
+                    .iter()
+                    .filter(|name| !self.streams.iter().any(|stream| stream == *name))
+                    .count();
                 if self.streams.len() + more > self.limits.streams {
                     return failure(2, "Invalid request: too many subscriptions", Some(&id));
                 }
-                names.iter().for_each(|name| self.subscribe(symbols, name, replies));
+                names
+                    .iter()
+                    .for_each(|name| self.subscribe(symbols, name, replies));
                 result(&Value::Null, &id)
             }
             Method::ListSubscriptions => result(&Value::from(self.streams.clone()), &id),
             Method::GetProperty => match params.as_slice() {
-                [Value::String(name)] if name == "combined" => result(&Value::Bool(self.combined), &id),
+                [Value::String(name)] if name == "combined" => {
+                    result(&Value::Bool(self.combined), &id)
+                }
                 [Value::String(_)] => failure(0, "Unknown property", Some(&id)),
-                [_] | [] => failure(2, "Invalid request: property name must be a string", Some(&id)),
+                [_] | [] => failure(
+                    2,
+                    "Invalid request: property name must be a string",
+                    Some(&id),
+                ),
                 [_, ..] => failure(2, "Invalid request: too many parameters", Some(&id)),
             },
             Method::SetProperty => match params.as_slice() {
@@ -195,36 +246,57 @@ impl Session {
                 [Value::String(_), _] => failure(0, "Unknown property", Some(&id)),
                 [_, _, _, ..] => failure(2, "Invalid request: too many parameters", Some(&id)),
                 [Value::String(_)] => failure(1, "Invalid value type: expected Boolean", Some(&id)),
-                _ => failure(2, "Invalid request: property name must be a string", Some(&id)),
+                _ => failure(
+                    2,
+                    "Invalid request: property name must be a string",
+                    Some(&id),
+                ),
             },
         }
     }
 
     fn set_combined(&mut self, symbols: &Symbols, combined: bool, replies: &mut Vec<Reply>) {
-        let streams: Vec<Stream> = self.streams.iter().filter_map(|name| Stream::parse(name, symbols)).collect();
+        let streams: Vec<Stream> = self
+            .streams
+            .iter()
+            .filter_map(|name| Stream::parse(name, symbols))
+            .collect();
         for stream in &streams {
-            replies.push(Reply::Unsubscribe(stream.id(self.combined, self.microseconds)));
+            replies.push(Reply::Unsubscribe(
+                stream.id(self.combined, self.microseconds),
+            ));
         }
         self.combined = combined;
         for stream in &streams {
-            replies.push(Reply::Subscribe(stream.id(self.combined, self.microseconds)));
+            replies.push(Reply::Subscribe(
+                stream.id(self.combined, self.microseconds),
+            ));
         }
     }
 
     fn pong_due_ns(&self) -> u64 {
-        self.unanswered.as_ref().map_or(u64::MAX, |(_, sent_ns)| sent_ns + self.limits.pong_within_ns)
+        self.unanswered.as_ref().map_or(u64::MAX, |(_, sent_ns)| {
+            sent_ns + self.limits.pong_within_ns
+        })
     }
 
     /// The next ping, the last moment for a pong, or the connection's old age.
-    pub fn deadline_ns(&self) -> u64 {
+    pub(super) fn deadline_ns(&self) -> u64 {
         if self.ended {
             return u64::MAX;
         }
-        self.next_ping_ns.min(self.pong_due_ns()).min(self.opened_ns.saturating_add(self.limits.age_ns))
+        self.next_ping_ns
+            .min(self.pong_due_ns())
+            .min(self.opened_ns.saturating_add(self.limits.age_ns))
     }
 
     /// Pings, or ends the connection.
-    pub fn on_deadline(&mut self, clock: &ExchangeClock, now_ns: u64, replies: &mut Vec<Reply>) {
+    pub(super) fn on_deadline(
+        &mut self,
+        clock: &ExchangeClock,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
         let now_ms = clock.unix_ns(now_ns) / MILLISECOND_NS;
         if now_ns >= self.opened_ns.saturating_add(self.limits.age_ns) {
             self.ended = true;
@@ -234,10 +306,16 @@ impl Session {
                 out.text(r#"{"e":"serverShutdown","E":"#).number(now_ms);
                 out.text(if self.combined { "}}" } else { "}" });
             }));
-            replies.push(Reply::Close { code: 1001, reason: "" });
+            replies.push(Reply::Close {
+                code: 1001,
+                reason: "",
+            });
         } else if now_ns >= self.pong_due_ns() {
             self.ended = true;
-            replies.push(Reply::Close { code: 1008, reason: "Pong timeout" });
+            replies.push(Reply::Close {
+                code: 1008,
+                reason: "Pong timeout",
+            });
         } else if now_ns >= self.next_ping_ns {
             self.next_ping_ns = now_ns + self.limits.ping_every_ns;
             let payload = now_ms.to_string().into_bytes();
@@ -255,7 +333,9 @@ fn is_id(id: &Value) -> bool {
         Value::Null => true,
         Value::Number(number) => number.is_i64() || number.is_u64(),
         // Clients send UUIDs, whose hyphens the exchange's page does not mention.
-        Value::String(text) => text.len() <= 36 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'),
+        Value::String(text) => {
+            text.len() <= 36 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        }
         _ => false,
     }
 }

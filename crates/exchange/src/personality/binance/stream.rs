@@ -82,7 +82,9 @@ impl Interval {
             Some(name) => (name, true),
             None => (name, false),
         };
-        let index = INTERVALS.iter().position(|(interval, _)| *interval == name)?;
+        let index = INTERVALS
+            .iter()
+            .position(|(interval, _)| *interval == name)?;
         Some(Self { index, east })
     }
 
@@ -103,7 +105,8 @@ impl Interval {
                 (start.saturating_sub(3 * DAY_NS), start + 4 * DAY_NS)
             }
             "1M" => {
-                let first = |at_ns: u64| at_ns - at_ns % DAY_NS - (Calendar::of(at_ns).day - 1) * DAY_NS;
+                let first =
+                    |at_ns: u64| at_ns - at_ns % DAY_NS - (Calendar::of(at_ns).day - 1) * DAY_NS;
                 let start = first(local_ns);
                 (start, first(start + 31 * DAY_NS))
             }
@@ -135,7 +138,10 @@ impl Stream {
     /// By its name: `btcusdt@depth@100ms`. Names are in lower case, as the exchange wants them.
     pub fn parse(name: &str, symbols: &HashMap<String, u32>) -> Option<Self> {
         if name == "!miniTicker@arr" {
-            return Some(Self { symbol: 0, kind: Kind::AllMiniTickers });
+            return Some(Self {
+                symbol: 0,
+                kind: Kind::AllMiniTickers,
+            });
         }
         let (symbol, kind) = name.split_once('@')?;
         let symbol = *symbols.get(symbol)?;
@@ -157,7 +163,9 @@ impl Stream {
             ("ticker_1h", false) => Kind::WindowTicker { hours: 1 },
             ("ticker_4h", false) => Kind::WindowTicker { hours: 4 },
             ("ticker_1d", false) => Kind::WindowTicker { hours: 24 },
-            (other, false) => Kind::Kline { interval: Interval::parse(other.strip_prefix("kline_")?)? },
+            (other, false) => Kind::Kline {
+                interval: Interval::parse(other.strip_prefix("kline_")?)?,
+            },
             _ => return None,
         };
         Some(Self { symbol, kind })
@@ -199,9 +207,10 @@ impl Stream {
             Kind::AvgPrice => out.text("avgPrice"),
             Kind::WindowTicker { hours: 24 } => out.text("ticker_1d"),
             Kind::WindowTicker { hours } => out.text("ticker_").number(hours).text("h"),
-            Kind::Kline { interval } => {
-                out.text("kline_").text(interval.name()).text(if interval.east { "@+08:00" } else { "" })
-            }
+            Kind::Kline { interval } => out
+                .text("kline_")
+                .text(interval.name())
+                .text(if interval.east { "@+08:00" } else { "" }),
             Kind::AllMiniTickers => out.text("!miniTicker@arr"),
         };
     }
@@ -213,16 +222,42 @@ mod tests {
     use std::collections::HashSet;
 
     fn names() -> Vec<String> {
-        let mut kinds: Vec<String> = ["trade", "aggTrade", "bookTicker", "ticker", "miniTicker", "avgPrice"]
-            .into_iter()
-            .chain(["depth", "depth@100ms", "depth5", "depth5@100ms", "depth10", "depth10@100ms"])
-            .chain(["depth20", "depth20@100ms", "ticker_1h", "ticker_4h", "ticker_1d"])
-            .map(str::to_owned)
-            .collect();
+        let mut kinds: Vec<String> = [
+            "trade",
+            "aggTrade",
+            "bookTicker",
+            "ticker",
+            "miniTicker",
+            "avgPrice",
+        ]
+        .into_iter()
+        .chain([
+            "depth",
+            "depth@100ms",
+            "depth5",
+            "depth5@100ms",
+            "depth10",
+            "depth10@100ms",
+        ])
+        .chain([
+            "depth20",
+            "depth20@100ms",
+            "ticker_1h",
+            "ticker_4h",
+            "ticker_1d",
+        ])
+        .map(str::to_owned)
+        .collect();
         kinds.extend(INTERVALS.iter().map(|(name, _)| format!("kline_{name}")));
-        kinds.extend(INTERVALS.iter().map(|(name, _)| format!("kline_{name}@+08:00")));
-        let mut names: Vec<String> =
-            kinds.iter().flat_map(|kind| ["btcusdt", "ethusdt"].map(|symbol| format!("{symbol}@{kind}"))).collect();
+        kinds.extend(
+            INTERVALS
+                .iter()
+                .map(|(name, _)| format!("kline_{name}@+08:00")),
+        );
+        let mut names: Vec<String> = kinds
+            .iter()
+            .flat_map(|kind| ["btcusdt", "ethusdt"].map(|symbol| format!("{symbol}@{kind}")))
+            .collect();
         names.push("!miniTicker@arr".to_owned());
         names
     }
@@ -233,14 +268,27 @@ mod tests {
         let mut seen = HashSet::new();
         for name in names() {
             let stream = Stream::parse(&name, &symbols).unwrap_or_else(|| panic!("{name}"));
-            for (combined, microseconds) in [(false, false), (false, true), (true, false), (true, true)] {
-                assert!(seen.insert(stream.id(combined, microseconds)), "{name} shares its number");
+            for (combined, microseconds) in
+                [(false, false), (false, true), (true, false), (true, true)]
+            {
+                assert!(
+                    seen.insert(stream.id(combined, microseconds)),
+                    "{name} shares its number"
+                );
             }
             let mut written = Vec::new();
             stream.write_name(["btcusdt", "ethusdt"][stream.symbol as usize], &mut written);
             assert_eq!(String::from_utf8(written).unwrap(), name);
         }
-        for unknown in ["BTCUSDT@trade", "btcusdt", "btcusdt@", "xrpusdt@trade", "btcusdt@trade@100ms", "!ticker@arr", ""] {
+        for unknown in [
+            "BTCUSDT@trade",
+            "btcusdt",
+            "btcusdt@",
+            "xrpusdt@trade",
+            "btcusdt@trade@100ms",
+            "!ticker@arr",
+            "",
+        ] {
             assert_eq!(Stream::parse(unknown, &symbols), None, "{unknown}");
         }
     }
@@ -253,8 +301,20 @@ mod tests {
         };
         let saturday = 1_618_677_817; // 2021-04-17 16:43:37
         assert_eq!(bounds("1m", saturday), (1_618_677_780, 1_618_677_840));
-        assert_eq!(bounds("1w", saturday), (1_618_185_600, 1_618_790_400), "Monday to Monday");
-        assert_eq!(bounds("1M", saturday), (1_617_235_200, 1_619_827_200), "the whole of April");
-        assert_eq!(bounds("1d@+08:00", saturday), (1_618_675_200, 1_618_761_600), "already the 18th there");
+        assert_eq!(
+            bounds("1w", saturday),
+            (1_618_185_600, 1_618_790_400),
+            "Monday to Monday"
+        );
+        assert_eq!(
+            bounds("1M", saturday),
+            (1_617_235_200, 1_619_827_200),
+            "the whole of April"
+        );
+        assert_eq!(
+            bounds("1d@+08:00", saturday),
+            (1_618_675_200, 1_618_761_600),
+            "already the 18th there"
+        );
     }
 }

@@ -64,9 +64,18 @@ impl Feed {
         let products = market.symbols().iter().map(|symbol| {
             // As if each event before the opening had been one message.
             let sequence = symbol.sequence;
-            Product { sequence, match_sequence: sequence, changed: Vec::new(), told_trade: symbol.last().fill.trade }
+            Product {
+                sequence,
+                match_sequence: sequence,
+                changed: Vec::new(),
+                told_trade: symbol.last().fill.trade,
+            }
         });
-        Self { products: products.collect(), tick_ns: TICK_NS, ticks: 0 }
+        Self {
+            products: products.collect(),
+            tick_ns: TICK_NS,
+            ticks: 0,
+        }
     }
 
     pub fn tick_ns(&self) -> u64 {
@@ -91,16 +100,34 @@ impl Feed {
         let product = &self.products[id.0 as usize];
         let clock = market.clock();
         match channel {
-            Channel::Level2 | Channel::Level2Batch => Some(Reply::text(|out| write_snapshot(out, name, symbol))),
+            Channel::Level2 | Channel::Level2Batch => {
+                Some(Reply::text(|out| write_snapshot(out, name, symbol)))
+            }
             Channel::Matches => Some(Reply::text(|out| {
-                write_match(out, clock, name, symbol, id, symbol.last(), product.match_sequence, "last_match");
+                write_match(
+                    out,
+                    clock,
+                    name,
+                    symbol,
+                    id,
+                    symbol.last(),
+                    product.match_sequence,
+                    "last_match",
+                );
             })),
             Channel::Ticker | Channel::TickerBatch => Some(Reply::text(|out| {
-                write_ticker(out, clock, name, symbol, symbol.last(), product.match_sequence);
+                write_ticker(
+                    out,
+                    clock,
+                    name,
+                    symbol,
+                    symbol.last(),
+                    product.match_sequence,
+                );
             })),
-            Channel::Heartbeat => {
-                Some(Reply::text(|out| write_heartbeat(out, clock, name, symbol, product.sequence, now_ns)))
-            }
+            Channel::Heartbeat => Some(Reply::text(|out| {
+                write_heartbeat(out, clock, name, symbol, product.sequence, now_ns)
+            })),
             Channel::Full => None,
         }
     }
@@ -117,59 +144,125 @@ impl Feed {
         let id = event.symbol;
         let product = &mut self.products[id.0 as usize];
         let symbol = market.symbol(id);
-        let told = Told { clock: market.clock(), name: names.of(id), symbol, event };
+        let told = Told {
+            clock: market.clock(),
+            name: names.of(id),
+            symbol,
+            event,
+        };
         let full = Channel::Full.stream(id);
         let full = wanted.wants(full).then_some(full);
         let (level2, born_ns) = (Channel::Level2.stream(id), event.published_ns);
         let mut step = |frames: &mut Frames, write: &dyn Fn(&mut Vec<u8>, u64)| {
             product.sequence += 1;
             if let Some(full) = full {
-                frames.add(full, product.sequence, born_ns, |out| write(out, product.sequence));
+                frames.add(full, product.sequence, born_ns, |out| {
+                    write(out, product.sequence)
+                });
             }
             product.sequence
         };
         match &event.action {
-            &Action::Place { order, side, price, quantity } => {
-                step(frames, &|out, sequence| told.received(out, sequence, order, side, Some(price), quantity));
-                step(frames, &|out, sequence| told.open(out, sequence, order, side, price, quantity));
+            &Action::Place {
+                order,
+                side,
+                price,
+                quantity,
+            } => {
+                step(frames, &|out, sequence| {
+                    told.received(out, sequence, order, side, Some(price), quantity)
+                });
+                step(frames, &|out, sequence| {
+                    told.open(out, sequence, order, side, price, quantity)
+                });
             }
-            &Action::Cancel { order, side, price, quantity } => {
-                step(frames, &|out, sequence| told.done(out, sequence, order, side, Some((price, quantity)), "canceled"));
+            &Action::Cancel {
+                order,
+                side,
+                price,
+                quantity,
+            } => {
+                step(frames, &|out, sequence| {
+                    told.done(
+                        out,
+                        sequence,
+                        order,
+                        side,
+                        Some((price, quantity)),
+                        "canceled",
+                    )
+                });
             }
-            Action::Take { order, side, quantity, fills } => {
-                step(frames, &|out, sequence| told.received(out, sequence, *order, *side, None, *quantity));
+            Action::Take {
+                order,
+                side,
+                quantity,
+                fills,
+            } => {
+                step(frames, &|out, sequence| {
+                    told.received(out, sequence, *order, *side, None, *quantity)
+                });
                 for trade in event.trades() {
-                    let Fill { maker, price, maker_remaining, .. } = trade.fill;
-                    let sequence = step(frames, &|out, sequence| told.matched(out, sequence, &trade));
-                    for (channel, is_ticker) in [(Channel::Matches, false), (Channel::Ticker, true)] {
+                    let Fill {
+                        maker,
+                        price,
+                        maker_remaining,
+                        ..
+                    } = trade.fill;
+                    let sequence =
+                        step(frames, &|out, sequence| told.matched(out, sequence, &trade));
+                    for (channel, is_ticker) in [(Channel::Matches, false), (Channel::Ticker, true)]
+                    {
                         let stream = channel.stream(id);
                         if wanted.wants(stream) {
                             frames.add(stream, sequence, born_ns, |out| match is_ticker {
-                                true => write_ticker(out, told.clock, told.name, symbol, &trade, sequence),
+                                true => write_ticker(
+                                    out, told.clock, told.name, symbol, &trade, sequence,
+                                ),
                                 false => told.matched(out, sequence, &trade),
                             });
                         }
                     }
                     if maker_remaining == 0 {
                         step(frames, &|out, sequence| {
-                            told.done(out, sequence, maker, side.opposite(), Some((price, 0)), "filled");
+                            told.done(
+                                out,
+                                sequence,
+                                maker,
+                                side.opposite(),
+                                Some((price, 0)),
+                                "filled",
+                            );
                         });
                     }
                 }
                 let taken: Lots = fills.iter().map(|fill| fill.quantity).sum();
-                let reason = if taken == *quantity { "filled" } else { "canceled" };
-                step(frames, &|out, sequence| told.done(out, sequence, *order, *side, None, reason));
+                let reason = if taken == *quantity {
+                    "filled"
+                } else {
+                    "canceled"
+                };
+                step(frames, &|out, sequence| {
+                    told.done(out, sequence, *order, *side, None, reason)
+                });
             }
         }
         if event.trades().next().is_some() {
             // The number of the last match, not of the steps after it, is what a ticker shows.
-            let after_last_match = 1 + u64::from(event.trades().last().is_some_and(|t| t.fill.maker_remaining == 0));
+            let after_last_match = 1 + u64::from(
+                event
+                    .trades()
+                    .last()
+                    .is_some_and(|t| t.fill.maker_remaining == 0),
+            );
             product.match_sequence = product.sequence - after_last_match;
         }
         if wanted.wants(level2) {
             for (side, price) in event.levels() {
                 frames.add(level2, event.sequence, born_ns, |out| {
-                    out.text(r#"{"type":"l2update","product_id":""#).text(told.name).text(r#"","changes":["#);
+                    out.text(r#"{"type":"l2update","product_id":""#)
+                        .text(told.name)
+                        .text(r#"","changes":["#);
                     write_change(out, symbol, side, price);
                     out.text(r#"],"time":"#);
                     write_time(out, told.clock, event.matched_ns);
@@ -181,7 +274,13 @@ impl Feed {
     }
 
     /// Batches of level 2, heartbeats, batched tickers.
-    pub fn on_tick(&mut self, names: &Names, market: &Market, wanted: &Subscriptions, frames: &mut Frames) {
+    pub fn on_tick(
+        &mut self,
+        names: &Names,
+        market: &Market,
+        wanted: &Subscriptions,
+        frames: &mut Frames,
+    ) {
         self.ticks += 1;
         let (now_ns, clock) = (self.tick_ns, market.clock());
         for (id, product) in market.ids().zip(&mut self.products) {
@@ -191,7 +290,9 @@ impl Feed {
                 product.changed.sort_unstable();
                 product.changed.dedup();
                 frames.add(batch, symbol.sequence, now_ns, |out| {
-                    out.text(r#"{"type":"l2update","product_id":""#).text(name).text(r#"","changes":["#);
+                    out.text(r#"{"type":"l2update","product_id":""#)
+                        .text(name)
+                        .text(r#"","changes":["#);
                     for (index, &(side, price)) in product.changed.iter().enumerate() {
                         out.text(if index > 0 { "," } else { "" });
                         write_change(out, symbol, side, price);
@@ -210,7 +311,10 @@ impl Feed {
             }
             let ticker = Channel::TickerBatch.stream(id);
             let last = symbol.last();
-            if self.ticks % (5 * TICKS_PER_S) == 0 && wanted.wants(ticker) && product.told_trade != last.fill.trade {
+            if self.ticks % (5 * TICKS_PER_S) == 0
+                && wanted.wants(ticker)
+                && product.told_trade != last.fill.trade
+            {
                 product.told_trade = last.fill.trade;
                 frames.add(ticker, product.match_sequence, now_ns, |out| {
                     write_ticker(out, clock, name, symbol, last, product.match_sequence);
@@ -230,33 +334,67 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    fn head<'b>(&self, out: &'b mut Vec<u8>, kind: &str, sequence: u64, order: u64) -> &'b mut Vec<u8> {
+    fn head<'b>(
+        &self,
+        out: &'b mut Vec<u8>,
+        kind: &str,
+        sequence: u64,
+        order: u64,
+    ) -> &'b mut Vec<u8> {
         out.text(r#"{"type":""#).text(kind).text(r#"","time":"#);
         write_time(out, self.clock, self.event.matched_ns);
-        out.text(r#","product_id":""#).text(self.name).text(r#"","sequence":"#).number(sequence);
+        out.text(r#","product_id":""#)
+            .text(self.name)
+            .text(r#"","sequence":"#)
+            .number(sequence);
         out.text(r#","order_id":""#);
         write_order_id(out, self.event.symbol, order);
         out.push(b'"');
         out
     }
 
-    fn received(&self, out: &mut Vec<u8>, sequence: u64, order: u64, side: Side, price: Option<Ticks>, quantity: Lots) {
+    fn received(
+        &self,
+        out: &mut Vec<u8>,
+        sequence: u64,
+        order: u64,
+        side: Side,
+        price: Option<Ticks>,
+        quantity: Lots,
+    ) {
         let instrument = &self.symbol.instrument;
-        self.head(out, "received", sequence, order).text(r#","size":""#);
+        self.head(out, "received", sequence, order)
+            .text(r#","size":""#);
         out.trimmed(quantity, instrument.quantity_decimals);
         if let Some(price) = price {
-            out.text(r#"","price":""#).trimmed(price, instrument.price_decimals);
+            out.text(r#"","price":""#)
+                .trimmed(price, instrument.price_decimals);
         }
-        out.text(r#"","side":""#).text(side.order_word()).text(r#"","order_type":""#);
-        out.text(if price.is_some() { "limit" } else { "market" }).text(r#""}"#);
+        out.text(r#"","side":""#)
+            .text(side.order_word())
+            .text(r#"","order_type":""#);
+        out.text(if price.is_some() { "limit" } else { "market" })
+            .text(r#""}"#);
     }
 
-    fn open(&self, out: &mut Vec<u8>, sequence: u64, order: u64, side: Side, price: Ticks, quantity: Lots) {
+    fn open(
+        &self,
+        out: &mut Vec<u8>,
+        sequence: u64,
+        order: u64,
+        side: Side,
+        price: Ticks,
+        quantity: Lots,
+    ) {
         let instrument = &self.symbol.instrument;
-        self.head(out, "open", sequence, order).text(r#","price":""#);
-        out.trimmed(price, instrument.price_decimals).text(r#"","remaining_size":""#);
+        self.head(out, "open", sequence, order)
+            .text(r#","price":""#);
+        out.trimmed(price, instrument.price_decimals)
+            .text(r#"","remaining_size":""#);
         out.trimmed(quantity, instrument.quantity_decimals);
-        out.text(r#"","side":""#).text(side.order_word()).text(r#""}"#);
+        out.text(r#"","side":""#)
+            .text(side.order_word())
+            .text(r#""}"#);
     }
 
     fn done(
@@ -271,18 +409,37 @@ impl Told<'_> {
         let instrument = &self.symbol.instrument;
         self.head(out, "done", sequence, order);
         if let Some((price, remaining)) = rested {
-            out.text(r#","price":""#).trimmed(price, instrument.price_decimals).text(r#"","remaining_size":""#);
-            out.trimmed(remaining, instrument.quantity_decimals).push(b'"');
+            out.text(r#","price":""#)
+                .trimmed(price, instrument.price_decimals)
+                .text(r#"","remaining_size":""#);
+            out.trimmed(remaining, instrument.quantity_decimals)
+                .push(b'"');
         }
-        out.text(r#","reason":""#).text(reason).text(r#"","side":""#).text(side.order_word()).text(r#""}"#);
+        out.text(r#","reason":""#)
+            .text(reason)
+            .text(r#"","side":""#)
+            .text(side.order_word())
+            .text(r#""}"#);
     }
 
     fn matched(&self, out: &mut Vec<u8>, sequence: u64, trade: &Trade) {
-        write_match(out, self.clock, self.name, self.symbol, self.event.symbol, trade, sequence, "match");
+        write_match(
+            out,
+            self.clock,
+            self.name,
+            self.symbol,
+            self.event.symbol,
+            trade,
+            sequence,
+            "match",
+        );
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "one message, told twice: as it happens and as the last one")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one message, told twice: as it happens and as the last one"
+)]
 fn write_match(
     out: &mut Vec<u8>,
     clock: &ExchangeClock,
@@ -294,38 +451,77 @@ fn write_match(
     kind: &str,
 ) {
     let instrument = &symbol.instrument;
-    out.text(r#"{"type":""#).text(kind).text(r#"","trade_id":"#).number(trade.fill.trade);
+    out.text(r#"{"type":""#)
+        .text(kind)
+        .text(r#"","trade_id":"#)
+        .number(trade.fill.trade);
     out.text(r#","maker_order_id":""#);
     write_order_id(out, id, trade.fill.maker);
     out.text(r#"","taker_order_id":""#);
     write_order_id(out, id, trade.taker);
-    out.text(r#"","side":""#).text(trade.side.opposite().order_word()).text(r#"","size":""#);
-    out.trimmed(trade.fill.quantity, instrument.quantity_decimals).text(r#"","price":""#);
-    out.trimmed(trade.fill.price, instrument.price_decimals).text(r#"","product_id":""#).text(name);
-    out.text(r#"","sequence":"#).number(sequence).text(r#","time":"#);
+    out.text(r#"","side":""#)
+        .text(trade.side.opposite().order_word())
+        .text(r#"","size":""#);
+    out.trimmed(trade.fill.quantity, instrument.quantity_decimals)
+        .text(r#"","price":""#);
+    out.trimmed(trade.fill.price, instrument.price_decimals)
+        .text(r#"","product_id":""#)
+        .text(name);
+    out.text(r#"","sequence":"#)
+        .number(sequence)
+        .text(r#","time":"#);
     write_time(out, clock, trade.matched_ns);
     out.push(b'}');
 }
 
-fn write_ticker(out: &mut Vec<u8>, clock: &ExchangeClock, name: &str, symbol: &Symbol, trade: &Trade, sequence: u64) {
+fn write_ticker(
+    out: &mut Vec<u8>,
+    clock: &ExchangeClock,
+    name: &str,
+    symbol: &Symbol,
+    trade: &Trade,
+    sequence: u64,
+) {
     let instrument = &symbol.instrument;
     let (price, quantity) = (instrument.price_decimals, instrument.quantity_decimals);
     let day = symbol.statistics.day();
-    out.text(r#"{"type":"ticker","sequence":"#).number(sequence).text(r#","product_id":""#).text(name);
-    out.text(r#"","price":""#).trimmed(trade.fill.price, price).text(r#"","open_24h":""#).trimmed(day.open, price);
-    out.text(r#"","volume_24h":""#).rescaled(day.volume.into(), quantity, 8);
-    out.text(r#"","low_24h":""#).trimmed(day.low, price).text(r#"","high_24h":""#).trimmed(day.high, price);
+    out.text(r#"{"type":"ticker","sequence":"#)
+        .number(sequence)
+        .text(r#","product_id":""#)
+        .text(name);
+    out.text(r#"","price":""#)
+        .trimmed(trade.fill.price, price)
+        .text(r#"","open_24h":""#)
+        .trimmed(day.open, price);
+    out.text(r#"","volume_24h":""#)
+        .rescaled(day.volume.into(), quantity, 8);
+    out.text(r#"","low_24h":""#)
+        .trimmed(day.low, price)
+        .text(r#"","high_24h":""#)
+        .trimmed(day.high, price);
     // No month is kept: the market is younger than a day or forgets.
-    out.text(r#"","volume_30d":""#).rescaled(day.volume.into(), quantity, 8);
-    for (side, key) in [(Side::Bid, r#"","best_bid":""#), (Side::Ask, r#"","best_ask":""#)] {
+    out.text(r#"","volume_30d":""#)
+        .rescaled(day.volume.into(), quantity, 8);
+    for (side, key) in [
+        (Side::Bid, r#"","best_bid":""#),
+        (Side::Ask, r#"","best_ask":""#),
+    ] {
         let (best, size) = symbol.book.best(side).unwrap_or((0, 0));
         out.text(key).decimal(best, price);
-        let key = if side == Side::Bid { r#"","best_bid_size":""# } else { r#"","best_ask_size":""# };
+        let key = if side == Side::Bid {
+            r#"","best_bid_size":""#
+        } else {
+            r#"","best_ask_size":""#
+        };
         out.text(key).rescaled(size.into(), quantity, 8);
     }
-    out.text(r#"","side":""#).text(trade.side.order_word()).text(r#"","time":"#);
+    out.text(r#"","side":""#)
+        .text(trade.side.order_word())
+        .text(r#"","time":"#);
     write_time(out, clock, trade.matched_ns);
-    out.text(r#","trade_id":"#).number(trade.fill.trade).text(r#","last_size":""#);
+    out.text(r#","trade_id":"#)
+        .number(trade.fill.trade)
+        .text(r#","last_size":""#);
     out.trimmed(trade.fill.quantity, quantity).text(r#""}"#);
 }
 
@@ -337,26 +533,44 @@ fn write_heartbeat(
     sequence: u64,
     now_ns: u64,
 ) {
-    out.text(r#"{"type":"heartbeat","sequence":"#).number(sequence).text(r#","last_trade_id":"#);
-    out.number(symbol.last().fill.trade).text(r#","product_id":""#).text(name).text(r#"","time":"#);
+    out.text(r#"{"type":"heartbeat","sequence":"#)
+        .number(sequence)
+        .text(r#","last_trade_id":"#);
+    out.number(symbol.last().fill.trade)
+        .text(r#","product_id":""#)
+        .text(name)
+        .text(r#"","time":"#);
     write_time(out, clock, now_ns);
     out.push(b'}');
 }
 
 fn write_change(out: &mut Vec<u8>, symbol: &Symbol, side: Side, price: Ticks) {
     let instrument = &symbol.instrument;
-    out.text("[\"").text(side.order_word()).text("\",\"").decimal(price, instrument.price_decimals).text("\",\"");
-    out.decimal(symbol.book.quantity_at(side, price), instrument.quantity_decimals).text("\"]");
+    out.text("[\"")
+        .text(side.order_word())
+        .text("\",\"")
+        .decimal(price, instrument.price_decimals)
+        .text("\",\"");
+    out.decimal(
+        symbol.book.quantity_at(side, price),
+        instrument.quantity_decimals,
+    )
+    .text("\"]");
 }
 
 fn write_snapshot(out: &mut Vec<u8>, name: &str, symbol: &Symbol) {
     let instrument = &symbol.instrument;
-    out.text(r#"{"type":"snapshot","product_id":""#).text(name).text(r#"","asks":["#);
+    out.text(r#"{"type":"snapshot","product_id":""#)
+        .text(name)
+        .text(r#"","asks":["#);
     for (side, key) in [(Side::Ask, ""), (Side::Bid, r#"],"bids":["#)] {
         out.text(key);
         for (index, (price, level)) in symbol.book.levels(side).enumerate() {
-            out.text(if index > 0 { ",[\"" } else { "[\"" }).decimal(price, instrument.price_decimals);
-            out.text("\",\"").decimal(level.quantity, instrument.quantity_decimals).text("\"]");
+            out.text(if index > 0 { ",[\"" } else { "[\"" })
+                .decimal(price, instrument.price_decimals);
+            out.text("\",\"")
+                .decimal(level.quantity, instrument.quantity_decimals)
+                .text("\"]");
         }
     }
     out.text("]}");

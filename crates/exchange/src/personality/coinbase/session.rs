@@ -24,7 +24,11 @@ pub struct SessionLimits {
 
 impl Default for SessionLimits {
     fn default() -> Self {
-        Self { subscribe_within_ns: 5 * SECOND_NS, messages_per_s: 100, level2_needs_key: false }
+        Self {
+            subscribe_within_ns: 5 * SECOND_NS,
+            messages_per_s: 100,
+            level2_needs_key: false,
+        }
     }
 }
 
@@ -63,7 +67,7 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(limits: SessionLimits, now_ns: u64) -> Self {
+    pub(super) fn new(limits: SessionLimits, now_ns: u64) -> Self {
         Self {
             limits,
             subscribed: Vec::new(),
@@ -73,19 +77,22 @@ impl Session {
         }
     }
 
-    pub fn deadline_ns(&self) -> u64 {
+    pub(super) fn deadline_ns(&self) -> u64 {
         if self.ended {
             return u64::MAX;
         }
         self.subscribe_by_ns
     }
 
-    pub fn on_deadline(&mut self, replies: &mut Vec<Reply>) {
+    pub(super) fn on_deadline(&mut self, replies: &mut Vec<Reply>) {
         self.ended = true;
-        replies.push(Reply::Close { code: 1008, reason: "no subscription within 5 seconds" });
+        replies.push(Reply::Close {
+            code: 1008,
+            reason: "no subscription within 5 seconds",
+        });
     }
 
-    pub fn on_message(
+    pub(super) fn on_message(
         &mut self,
         names: &Names,
         feed: &Feed,
@@ -100,23 +107,37 @@ impl Session {
         if !self.messages.take(1, now_ns) {
             self.ended = true;
             replies.push(failure("Rate limit exceeded", "too many messages"));
-            replies.push(Reply::Close { code: 1008, reason: "Rate limit exceeded" });
+            replies.push(Reply::Close {
+                code: 1008,
+                reason: "Rate limit exceeded",
+            });
             return;
         }
-        let (Incoming::Text(text) | Incoming::Binary(text)) = incoming else { return };
+        let (Incoming::Text(text) | Incoming::Binary(text)) = incoming else {
+            return;
+        };
         let command: Command = match serde_json::from_slice(text) {
             Ok(command) => command,
-            Err(error) if error.is_data() => return replies.push(failure("Failed to subscribe", &error.to_string())),
+            Err(error) if error.is_data() => {
+                return replies.push(failure("Failed to subscribe", &error.to_string()))
+            }
             Err(error) => return replies.push(failure("Malformed JSON", &error.to_string())),
         };
         let subscribe = match command.r#type.as_str() {
             "subscribe" => true,
             "unsubscribe" => false,
-            other => return replies.push(failure("Type has to be either subscribe or unsubscribe", other)),
+            other => {
+                return replies.push(failure(
+                    "Type has to be either subscribe or unsubscribe",
+                    other,
+                ))
+            }
         };
         match self.resolve(names, &command, subscribe) {
             Err(reason) => replies.push(failure("Failed to subscribe", &reason)),
-            Ok(changes) if subscribe => self.subscribe(names, feed, market, changes, now_ns, replies),
+            Ok(changes) if subscribe => {
+                self.subscribe(names, feed, market, changes, now_ns, replies)
+            }
             Ok(changes) => self.unsubscribe(names, changes, replies),
         }
     }
@@ -128,9 +149,14 @@ impl Session {
         command: &Command,
         subscribe: bool,
     ) -> Result<Vec<(Channel, Vec<SymbolId>)>, String> {
-        let product = |name: &String| names.find(name).ok_or_else(|| format!("{name} is not a valid product"));
-        let products =
-            |list: &[String]| -> Result<Vec<SymbolId>, String> { list.iter().map(product).collect() };
+        let product = |name: &String| {
+            names
+                .find(name)
+                .ok_or_else(|| format!("{name} is not a valid product"))
+        };
+        let products = |list: &[String]| -> Result<Vec<SymbolId>, String> {
+            list.iter().map(product).collect()
+        };
         let common = products(&command.product_ids)?;
         let mut changes = Vec::new();
         for wanted in &command.channels {
@@ -138,7 +164,8 @@ impl Session {
                 Wanted::Name(name) => (name, Vec::new()),
                 Wanted::With { name, product_ids } => (name, products(product_ids)?),
             };
-            let channel = Channel::parse(name).ok_or_else(|| format!("{name} is not a valid channel"))?;
+            let channel =
+                Channel::parse(name).ok_or_else(|| format!("{name} is not a valid channel"))?;
             let keyless = command.key.is_none() || command.signature.is_none();
             if subscribe && channel == Channel::Level2 && self.limits.level2_needs_key && keyless {
                 return Err("level2 requires authentication".to_owned());
@@ -152,7 +179,11 @@ impl Session {
         }
         // To unsubscribe from products is to do so on all channels.
         if changes.is_empty() && !subscribe && !common.is_empty() {
-            return Ok(self.subscribed.iter().map(|(channel, _)| (*channel, common.clone())).collect());
+            return Ok(self
+                .subscribed
+                .iter()
+                .map(|(channel, _)| (*channel, common.clone()))
+                .collect());
         }
         if changes.is_empty() {
             return Err("no channels specified".to_owned());
@@ -172,10 +203,14 @@ impl Session {
         self.subscribe_by_ns = u64::MAX;
         let mut first_frames = Vec::new();
         for (channel, products) in changes {
-            let index = self.subscribed.iter().position(|(known, _)| *known == channel).unwrap_or_else(|| {
-                self.subscribed.push((channel, Vec::new()));
-                self.subscribed.len() - 1
-            });
+            let index = self
+                .subscribed
+                .iter()
+                .position(|(known, _)| *known == channel)
+                .unwrap_or_else(|| {
+                    self.subscribed.push((channel, Vec::new()));
+                    self.subscribed.len() - 1
+                });
             for product in products {
                 if !self.subscribed[index].1.contains(&product) {
                     self.subscribed[index].1.push(product);
@@ -188,12 +223,26 @@ impl Session {
         replies.append(&mut first_frames);
     }
 
-    fn unsubscribe(&mut self, names: &Names, changes: Vec<(Channel, Vec<SymbolId>)>, replies: &mut Vec<Reply>) {
+    fn unsubscribe(
+        &mut self,
+        names: &Names,
+        changes: Vec<(Channel, Vec<SymbolId>)>,
+        replies: &mut Vec<Reply>,
+    ) {
         for (channel, products) in changes {
-            for (_, subscribed) in self.subscribed.iter_mut().filter(|(known, _)| *known == channel) {
+            for (_, subscribed) in self
+                .subscribed
+                .iter_mut()
+                .filter(|(known, _)| *known == channel)
+            {
                 // A channel without products: all of them.
                 let gone = |id: &SymbolId| products.is_empty() || products.contains(id);
-                replies.extend(subscribed.iter().filter(|id| gone(id)).map(|id| Reply::Unsubscribe(channel.stream(*id))));
+                replies.extend(
+                    subscribed
+                        .iter()
+                        .filter(|id| gone(id))
+                        .map(|id| Reply::Unsubscribe(channel.stream(*id))),
+                );
                 subscribed.retain(|id| !gone(id));
             }
         }
@@ -207,9 +256,13 @@ impl Session {
             out.text(r#"{"type":"subscriptions","channels":["#);
             for (index, (channel, products)) in self.subscribed.iter().enumerate() {
                 out.text(if index > 0 { "," } else { "" });
-                out.text(r#"{"name":""#).text(channel.name()).text(r#"","product_ids":["#);
+                out.text(r#"{"name":""#)
+                    .text(channel.name())
+                    .text(r#"","product_ids":["#);
                 for (index, product) in products.iter().enumerate() {
-                    out.text(if index > 0 { ",\"" } else { "\"" }).text(names.of(*product)).text("\"");
+                    out.text(if index > 0 { ",\"" } else { "\"" })
+                        .text(names.of(*product))
+                        .text("\"");
                 }
                 out.text("]}");
             }
@@ -220,6 +273,10 @@ impl Session {
 
 fn failure(message: &str, reason: &str) -> Reply {
     Reply::text(|out| {
-        out.text(r#"{"type":"error","message":"#).quoted(message).text(r#","reason":"#).quoted(reason).push(b'}');
+        out.text(r#"{"type":"error","message":"#)
+            .quoted(message)
+            .text(r#","reason":"#)
+            .quoted(reason)
+            .push(b'}');
     })
 }

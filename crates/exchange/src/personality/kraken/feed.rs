@@ -28,7 +28,11 @@ fn best(symbol: &Symbol) -> Best {
 impl Feed {
     pub fn new(market: &Market) -> Self {
         let best = market.symbols().iter().map(best).collect();
-        Self { best, traded: vec![false; market.symbols().len()], tick_ns: SECOND_NS }
+        Self {
+            best,
+            traded: vec![false; market.symbols().len()],
+            tick_ns: SECOND_NS,
+        }
     }
 
     pub fn tick_ns(&self) -> u64 {
@@ -55,15 +59,23 @@ impl Feed {
         let trade = symbol.last().fill.trade;
         if event.trades().next().is_some() {
             self.traded[id.0 as usize] = true;
-            add(Channel::Trade, trade, &|out| write_trades(out, clock, name, symbol, "update", event.trades()));
-            add(Channel::TickerOnTrades, trade, &|out| write_ticker(out, name, symbol, "update"));
+            add(Channel::Trade, trade, &|out| {
+                write_trades(out, clock, name, symbol, "update", event.trades())
+            });
+            add(Channel::TickerOnTrades, trade, &|out| {
+                write_ticker(out, name, symbol, "update")
+            });
         }
         let best = best(symbol);
         if std::mem::replace(&mut self.best[id.0 as usize], best) != best {
-            add(Channel::TickerOnBest, event.sequence, &|out| write_ticker(out, name, symbol, "update"));
+            add(Channel::TickerOnBest, event.sequence, &|out| {
+                write_ticker(out, name, symbol, "update")
+            });
         }
         for (index, &depth) in DEPTHS.iter().enumerate() {
-            if wanted.wants(Channel::Book(index).stream(id)) && Visible::of(event, symbol, depth).any() {
+            if wanted.wants(Channel::Book(index).stream(id))
+                && Visible::of(event, symbol, depth).any()
+            {
                 add(Channel::Book(index), event.sequence, &|out| {
                     write_book_update(out, clock, name, symbol, event, depth);
                 });
@@ -72,7 +84,13 @@ impl Feed {
     }
 
     /// Candles, every second in which there were trades.
-    pub fn on_tick(&mut self, names: &Names, market: &Market, wanted: &Subscriptions, frames: &mut Frames) {
+    pub fn on_tick(
+        &mut self,
+        names: &Names,
+        market: &Market,
+        wanted: &Subscriptions,
+        frames: &mut Frames,
+    ) {
         let now_ns = self.tick_ns;
         for id in market.ids() {
             if !std::mem::take(&mut self.traded[id.0 as usize]) {
@@ -107,14 +125,27 @@ struct Visible<'a> {
 impl<'a> Visible<'a> {
     fn of(event: &'a Event, symbol: &'a Symbol, depth: usize) -> Self {
         let side = event.levels().next().map_or(Side::Bid, |(side, _)| side);
-        let mut visible = Self { event, symbol, depth, side, gone: 0 };
-        visible.gone = visible.changed().filter(|(_, quantity)| *quantity == 0).count();
+        let mut visible = Self {
+            event,
+            symbol,
+            depth,
+            side,
+            gone: 0,
+        };
+        visible.gone = visible
+            .changed()
+            .filter(|(_, quantity)| *quantity == 0)
+            .count();
         visible
     }
 
     /// The worst price that a client sees now; none if the side is shallower than the depth.
     fn worst(&self) -> Option<Ticks> {
-        self.symbol.book.levels(self.side).nth(self.depth - 1).map(|(price, _)| price)
+        self.symbol
+            .book
+            .levels(self.side)
+            .nth(self.depth - 1)
+            .map(|(price, _)| price)
     }
 
     fn changed(&self) -> impl Iterator<Item = (Ticks, Lots)> + '_ {
@@ -126,14 +157,24 @@ impl<'a> Visible<'a> {
             (Some(worst), Side::Ask) => price <= worst,
         };
         let quantity = |(side, price)| (price, self.symbol.book.quantity_at(side, price));
-        self.event.levels().filter(move |(_, price)| in_sight(*price)).map(quantity)
+        self.event
+            .levels()
+            .filter(move |(_, price)| in_sight(*price))
+            .map(quantity)
     }
 
     /// Levels that came into sight since others went.
     fn entered(&self) -> impl Iterator<Item = (Ticks, Lots)> + '_ {
         let changed = |price: &Ticks| self.event.levels().any(|(_, other)| other == *price);
-        let levels = self.symbol.book.levels(self.side).take(self.depth).skip(self.depth.saturating_sub(self.gone));
-        levels.filter(move |(price, _)| !changed(price)).map(|(price, level)| (price, level.quantity))
+        let levels = self
+            .symbol
+            .book
+            .levels(self.side)
+            .take(self.depth)
+            .skip(self.depth.saturating_sub(self.gone));
+        levels
+            .filter(move |(price, _)| !changed(price))
+            .map(|(price, level)| (price, level.quantity))
     }
 
     fn any(&self) -> bool {
@@ -149,19 +190,33 @@ impl<'a> Visible<'a> {
 fn write_levels(out: &mut Vec<u8>, symbol: &Symbol, levels: impl Iterator<Item = (Ticks, Lots)>) {
     let instrument = &symbol.instrument;
     for (index, (price, quantity)) in levels.enumerate() {
-        out.text(if index > 0 { "," } else { "" }).text(r#"{"price":"#).decimal(price, instrument.price_decimals);
-        out.text(r#","qty":"#).decimal(quantity, instrument.quantity_decimals).push(b'}');
+        out.text(if index > 0 { "," } else { "" })
+            .text(r#"{"price":"#)
+            .decimal(price, instrument.price_decimals);
+        out.text(r#","qty":"#)
+            .decimal(quantity, instrument.quantity_decimals)
+            .push(b'}');
     }
 }
 
 /// The book to a depth.
 pub fn write_book_snapshot(out: &mut Vec<u8>, name: &str, symbol: &Symbol, depth: usize) {
-    let levels = |side| symbol.book.levels(side).take(depth).map(|(price, level)| (price, level.quantity));
-    out.text(r#"{"channel":"book","type":"snapshot","data":[{"symbol":""#).text(name).text(r#"","bids":["#);
+    let levels = |side| {
+        symbol
+            .book
+            .levels(side)
+            .take(depth)
+            .map(|(price, level)| (price, level.quantity))
+    };
+    out.text(r#"{"channel":"book","type":"snapshot","data":[{"symbol":""#)
+        .text(name)
+        .text(r#"","bids":["#);
     write_levels(out, symbol, levels(Side::Bid));
     out.text(r#"],"asks":["#);
     write_levels(out, symbol, levels(Side::Ask));
-    out.text(r#"],"checksum":"#).number(checksum(&symbol.book).into()).text("}]}");
+    out.text(r#"],"checksum":"#)
+        .number(checksum(&symbol.book).into())
+        .text("}]}");
 }
 
 fn write_book_update(
@@ -173,11 +228,15 @@ fn write_book_update(
     depth: usize,
 ) {
     let visible = Visible::of(event, symbol, depth);
-    out.text(r#"{"channel":"book","type":"update","data":[{"symbol":""#).text(name).text(r#"","bids":["#);
+    out.text(r#"{"channel":"book","type":"update","data":[{"symbol":""#)
+        .text(name)
+        .text(r#"","bids":["#);
     write_levels(out, symbol, visible.of_side(Side::Bid));
     out.text(r#"],"asks":["#);
     write_levels(out, symbol, visible.of_side(Side::Ask));
-    out.text(r#"],"checksum":"#).number(checksum(&symbol.book).into()).text(r#","timestamp":""#);
+    out.text(r#"],"checksum":"#)
+        .number(checksum(&symbol.book).into())
+        .text(r#","timestamp":""#);
     write_rfc3339(out, clock.unix_ns(event.matched_ns), 6);
     out.text(r#""}]}"#);
 }
@@ -192,12 +251,22 @@ pub fn write_trades(
     trades: impl Iterator<Item = Trade>,
 ) {
     let instrument = &symbol.instrument;
-    out.text(r#"{"channel":"trade","type":""#).text(kind).text(r#"","data":["#);
+    out.text(r#"{"channel":"trade","type":""#)
+        .text(kind)
+        .text(r#"","data":["#);
     for (index, trade) in trades.enumerate() {
-        out.text(if index > 0 { "," } else { "" }).text(r#"{"symbol":""#).text(name).text(r#"","side":""#);
-        out.text(trade.side.order_word()).text(r#"","price":"#).decimal(trade.fill.price, instrument.price_decimals);
-        out.text(r#","qty":"#).decimal(trade.fill.quantity, instrument.quantity_decimals);
-        out.text(r#","ord_type":"market","trade_id":"#).number(trade.fill.trade).text(r#","timestamp":""#);
+        out.text(if index > 0 { "," } else { "" })
+            .text(r#"{"symbol":""#)
+            .text(name)
+            .text(r#"","side":""#);
+        out.text(trade.side.order_word())
+            .text(r#"","price":"#)
+            .decimal(trade.fill.price, instrument.price_decimals);
+        out.text(r#","qty":"#)
+            .decimal(trade.fill.quantity, instrument.quantity_decimals);
+        out.text(r#","ord_type":"market","trade_id":"#)
+            .number(trade.fill.trade)
+            .text(r#","timestamp":""#);
         write_rfc3339(out, clock.unix_ns(trade.matched_ns), 6);
         out.text(r#""}"#);
     }
@@ -217,20 +286,51 @@ pub fn write_ticker(out: &mut Vec<u8>, name: &str, symbol: &Symbol, kind: &str) 
     let instrument = &symbol.instrument;
     let (price, quantity) = (instrument.price_decimals, instrument.quantity_decimals);
     let day = symbol.statistics.day();
-    out.text(r#"{"channel":"ticker","type":""#).text(kind).text(r#"","data":[{"symbol":""#).text(name).push(b'"');
-    for (side, keys) in [(Side::Bid, ["bid", "bid_qty"]), (Side::Ask, ["ask", "ask_qty"])] {
+    out.text(r#"{"channel":"ticker","type":""#)
+        .text(kind)
+        .text(r#"","data":[{"symbol":""#)
+        .text(name)
+        .push(b'"');
+    for (side, keys) in [
+        (Side::Bid, ["bid", "bid_qty"]),
+        (Side::Ask, ["ask", "ask_qty"]),
+    ] {
         let (best, size) = symbol.book.best(side).unwrap_or((0, 0));
-        out.text(",\"").text(keys[0]).text("\":").decimal(best, price);
-        out.text(",\"").text(keys[1]).text("\":").decimal(size, quantity);
+        out.text(",\"")
+            .text(keys[0])
+            .text("\":")
+            .decimal(best, price);
+        out.text(",\"")
+            .text(keys[1])
+            .text("\":")
+            .decimal(size, quantity);
     }
-    out.text(r#","last":"#).decimal(day.close, price).text(r#","volume":"#).decimal(day.volume, quantity);
-    out.text(r#","vwap":"#).decimal(mean_ticks(&day), price).text(r#","low":"#).decimal(day.low, price);
-    out.text(r#","high":"#).decimal(day.high, price).text(r#","change":"#);
+    out.text(r#","last":"#)
+        .decimal(day.close, price)
+        .text(r#","volume":"#)
+        .decimal(day.volume, quantity);
+    out.text(r#","vwap":"#)
+        .decimal(mean_ticks(&day), price)
+        .text(r#","low":"#)
+        .decimal(day.low, price);
+    out.text(r#","high":"#)
+        .decimal(day.high, price)
+        .text(r#","change":"#);
     let change = day.close.abs_diff(day.open);
     let per_cent = u128::from(change) * 10_000 / u128::from(day.open);
-    let sign = |some: bool| if some && day.close < day.open { "-" } else { "" };
-    out.text(sign(change > 0)).decimal(change, price).text(r#","change_pct":"#);
-    out.text(sign(per_cent > 0)).rescaled(per_cent, 2, 2).text("}]}");
+    let sign = |some: bool| {
+        if some && day.close < day.open {
+            "-"
+        } else {
+            ""
+        }
+    };
+    out.text(sign(change > 0))
+        .decimal(change, price)
+        .text(r#","change_pct":"#);
+    out.text(sign(per_cent > 0))
+        .rescaled(per_cent, 2, 2)
+        .text("}]}");
 }
 
 /// The candle as it stands.
@@ -248,15 +348,31 @@ pub fn write_ohlc(
     let length_ns = interval * MINUTE_NS;
     let start = (clock.opened_unix_ns + now_ns) / length_ns * length_ns;
     let candle = symbol.statistics.span(start, start + length_ns);
-    out.text(r#"{"channel":"ohlc","type":""#).text(kind).text(r#"","timestamp":""#);
+    out.text(r#"{"channel":"ohlc","type":""#)
+        .text(kind)
+        .text(r#"","timestamp":""#);
     write_rfc3339(out, clock.unix_ns(now_ns), 9);
-    out.text(r#"","data":[{"symbol":""#).text(name).text(r#"","open":"#).decimal(candle.open, price);
-    out.text(r#","high":"#).decimal(candle.high, price).text(r#","low":"#).decimal(candle.low, price);
-    out.text(r#","close":"#).decimal(candle.close, price).text(r#","trades":"#).number(candle.trades());
-    out.text(r#","volume":"#).decimal(candle.volume, quantity).text(r#","vwap":"#).decimal(mean_ticks(&candle), price);
+    out.text(r#"","data":[{"symbol":""#)
+        .text(name)
+        .text(r#"","open":"#)
+        .decimal(candle.open, price);
+    out.text(r#","high":"#)
+        .decimal(candle.high, price)
+        .text(r#","low":"#)
+        .decimal(candle.low, price);
+    out.text(r#","close":"#)
+        .decimal(candle.close, price)
+        .text(r#","trades":"#)
+        .number(candle.trades());
+    out.text(r#","volume":"#)
+        .decimal(candle.volume, quantity)
+        .text(r#","vwap":"#)
+        .decimal(mean_ticks(&candle), price);
     out.text(r#","interval_begin":""#);
     write_rfc3339(out, start, 9);
-    out.text(r#"","interval":"#).number(interval).text(r#","timestamp":""#);
+    out.text(r#"","interval":"#)
+        .number(interval)
+        .text(r#","timestamp":""#);
     write_rfc3339(out, start + length_ns, 6);
     out.text(r#""}]}"#);
 }
@@ -266,7 +382,10 @@ pub fn write_instruments(out: &mut Vec<u8>, names: &Names, market: &Market) {
     let mut assets: Vec<(&str, u32)> = Vec::new();
     for symbol in market.symbols() {
         let instrument = &symbol.instrument;
-        let both = [(instrument.base.as_str(), instrument.quantity_decimals), (instrument.quote_as("USD"), 4)];
+        let both = [
+            (instrument.base.as_str(), instrument.quantity_decimals),
+            (instrument.quote_as("USD"), 4),
+        ];
         for asset in both {
             if !assets.iter().any(|known| known.0 == asset.0) {
                 assets.push(asset);
@@ -275,20 +394,41 @@ pub fn write_instruments(out: &mut Vec<u8>, names: &Names, market: &Market) {
     }
     out.text(r#"{"channel":"instrument","type":"snapshot","data":{"assets":["#);
     for (index, (name, decimals)) in assets.into_iter().enumerate() {
-        out.text(if index > 0 { "," } else { "" }).text(r#"{"id":""#).text(name).text(r#"","status":"enabled","#);
-        out.text(r#""precision":"#).number(decimals.into()).text(r#","precision_display":"#).number(decimals.into());
+        out.text(if index > 0 { "," } else { "" })
+            .text(r#"{"id":""#)
+            .text(name)
+            .text(r#"","status":"enabled","#);
+        out.text(r#""precision":"#)
+            .number(decimals.into())
+            .text(r#","precision_display":"#)
+            .number(decimals.into());
         out.text(r#","borrowable":false,"collateral_value":0.00}"#);
     }
     out.text(r#"],"pairs":["#);
     for (id, name) in names.all() {
         let instrument = &market.symbol(id).instrument;
         let (price, quantity) = (instrument.price_decimals, instrument.quantity_decimals);
-        out.text(if id.0 > 0 { "," } else { "" }).text(r#"{"symbol":""#).text(name).text(r#"","base":""#);
-        out.text(&instrument.base).text(r#"","quote":""#).text(instrument.quote_as("USD"));
-        out.text(r#"","status":"online","qty_precision":"#).number(quantity.into()).text(r#","qty_increment":"#);
-        out.decimal(1, quantity).text(r#","price_precision":"#).number(price.into()).text(r#","cost_precision":5,"#);
-        out.text(r#""marginable":false,"has_index":false,"cost_min":0.50,"tick_size":"#).decimal(1, price);
-        out.text(r#","price_increment":"#).decimal(1, price).text(r#","qty_min":"#).decimal(1, quantity).push(b'}');
+        out.text(if id.0 > 0 { "," } else { "" })
+            .text(r#"{"symbol":""#)
+            .text(name)
+            .text(r#"","base":""#);
+        out.text(&instrument.base)
+            .text(r#"","quote":""#)
+            .text(instrument.quote_as("USD"));
+        out.text(r#"","status":"online","qty_precision":"#)
+            .number(quantity.into())
+            .text(r#","qty_increment":"#);
+        out.decimal(1, quantity)
+            .text(r#","price_precision":"#)
+            .number(price.into())
+            .text(r#","cost_precision":5,"#);
+        out.text(r#""marginable":false,"has_index":false,"cost_min":0.50,"tick_size":"#)
+            .decimal(1, price);
+        out.text(r#","price_increment":"#)
+            .decimal(1, price)
+            .text(r#","qty_min":"#)
+            .decimal(1, quantity)
+            .push(b'}');
     }
     out.text("]}}");
 }

@@ -39,33 +39,36 @@ pub struct Session {
 
 impl Session {
     /// Greets with the status of the system.
-    pub fn open(connection: u64, replies: &mut Vec<Reply>) -> Self {
+    pub(super) fn open(connection: u64, replies: &mut Vec<Reply>) -> Self {
         replies.push(Reply::text(|out| {
             out.text(r#"{"channel":"status","type":"update","data":[{"version":"2.0.10","system":"online","#);
             out.text(r#""api_version":"v2","connection_id":"#).number(9_000_000_000_000_000_000 + connection).text("}]}");
         }));
-        Self { subscribed: Vec::new(), last_sent_ns: 0 }
+        Self {
+            subscribed: Vec::new(),
+            last_sent_ns: 0,
+        }
     }
 
     /// Something was sent, so that no heartbeat is due for a second.
-    pub fn was_sent(&mut self, now_ns: u64) {
+    pub(super) fn was_sent(&mut self, now_ns: u64) {
         self.last_sent_ns = now_ns;
     }
 
     /// Heartbeats come only after a subscription, and only in silence.
-    pub fn deadline_ns(&self) -> u64 {
+    pub(super) fn deadline_ns(&self) -> u64 {
         match self.subscribed.is_empty() {
             true => u64::MAX,
             false => self.last_sent_ns + SECOND_NS,
         }
     }
 
-    pub fn on_deadline(&mut self, now_ns: u64, replies: &mut Vec<Reply>) {
+    pub(super) fn on_deadline(&mut self, now_ns: u64, replies: &mut Vec<Reply>) {
         replies.push(Reply::Text(br#"{"channel":"heartbeat"}"#.to_vec()));
         self.last_sent_ns = now_ns;
     }
 
-    pub fn on_message(
+    pub(super) fn on_message(
         &mut self,
         names: &Names,
         market: &Market,
@@ -73,7 +76,9 @@ impl Session {
         now_ns: u64,
         replies: &mut Vec<Reply>,
     ) {
-        let (Incoming::Text(text) | Incoming::Binary(text)) = incoming else { return };
+        let (Incoming::Text(text) | Incoming::Binary(text)) = incoming else {
+            return;
+        };
         self.was_sent(now_ns);
         let mut time = Vec::new();
         write_rfc3339(&mut time, market.clock().unix_ns(now_ns), 6);
@@ -83,15 +88,27 @@ impl Session {
             Err(error) if error.is_data() => {
                 // The number of the request, where it can be made out, lets the client know which one it was.
                 let request: Value = serde_json::from_slice(text).unwrap_or_default();
-                let answer = Answer { method: request["method"].as_str(), request: request["req_id"].as_i64(), time: &time };
+                let answer = Answer {
+                    method: request["method"].as_str(),
+                    request: request["req_id"].as_i64(),
+                    time: &time,
+                };
                 return replies.push(answer.failure("Malformed request", None));
             }
             Err(_) => {
-                let answer = Answer { method: None, request: None, time: &time };
+                let answer = Answer {
+                    method: None,
+                    request: None,
+                    time: &time,
+                };
                 return replies.push(answer.failure("Malformed request", None));
             }
         };
-        let answer = Answer { method: Some(&command.method), request: command.req_id, time: &time };
+        let answer = Answer {
+            method: Some(&command.method),
+            request: command.req_id,
+            time: &time,
+        };
         match command.method.as_str() {
             "ping" => replies.push(answer.pong()),
             "subscribe" => self.subscribe(names, market, &command.params, &answer, now_ns, replies),
@@ -128,7 +145,9 @@ impl Session {
         }
         for name in &params.symbol {
             let Some(id) = names.find(name) else {
-                replies.push(answer.failure(&format!("Currency pair not supported {name}"), Some(name)));
+                replies.push(
+                    answer.failure(&format!("Currency pair not supported {name}"), Some(name)),
+                );
                 continue;
             };
             if self.subscribed.contains(&(channel, id)) {
@@ -145,16 +164,37 @@ impl Session {
                     Channel::Book(index) => write_book_snapshot(out, name, symbol, DEPTHS[index]),
                     Channel::Trade => {
                         let from = symbol.trades.len().saturating_sub(50);
-                        write_trades(out, clock, name, symbol, "snapshot", symbol.trades.range(from..).copied());
+                        write_trades(
+                            out,
+                            clock,
+                            name,
+                            symbol,
+                            "snapshot",
+                            symbol.trades.range(from..).copied(),
+                        );
                     }
-                    Channel::Ohlc(index) => write_ohlc(out, clock, name, symbol, INTERVALS[index], now_ns, "snapshot"),
+                    Channel::Ohlc(index) => write_ohlc(
+                        out,
+                        clock,
+                        name,
+                        symbol,
+                        INTERVALS[index],
+                        now_ns,
+                        "snapshot",
+                    ),
                     _ => write_ticker(out, name, symbol, "snapshot"),
                 }));
             }
         }
     }
 
-    fn unsubscribe(&mut self, names: &Names, params: &Params, answer: &Answer<'_>, replies: &mut Vec<Reply>) {
+    fn unsubscribe(
+        &mut self,
+        names: &Names,
+        params: &Params,
+        answer: &Answer<'_>,
+        replies: &mut Vec<Reply>,
+    ) {
         let channel = match resolve(params) {
             Ok(channel) => channel,
             Err(error) => return replies.push(answer.failure(error, None)),
@@ -165,7 +205,11 @@ impl Session {
         };
         for name in all {
             let id = name.map_or(Some(SymbolId(0)), |name| names.find(name));
-            let Some(at) = self.subscribed.iter().position(|known| Some(*known) == id.map(|id| (channel, id))) else {
+            let Some(at) = self
+                .subscribed
+                .iter()
+                .position(|known| Some(*known) == id.map(|id| (channel, id)))
+            else {
                 replies.push(answer.failure("Subscription Not Found", name.map(String::as_str)));
                 continue;
             };
@@ -186,13 +230,17 @@ fn resolve(params: &Params) -> Result<Channel, &'static str> {
         "book" => {
             let depth = params.depth.unwrap_or(10);
             let index = DEPTHS.iter().position(|known| *known as u64 == depth);
-            index.map(Channel::Book).ok_or("Subscription depth not supported")
+            index
+                .map(Channel::Book)
+                .ok_or("Subscription depth not supported")
         }
         "trade" => Ok(Channel::Trade),
         "ohlc" => {
             let interval = params.interval.unwrap_or(1);
             let index = INTERVALS.iter().position(|known| *known == interval);
-            index.map(Channel::Ohlc).ok_or("Subscription ohlc interval not supported")
+            index
+                .map(Channel::Ohlc)
+                .ok_or("Subscription ohlc interval not supported")
         }
         "instrument" => Ok(Channel::Instrument),
         _ => Err("Subscription channel not supported"),
@@ -209,7 +257,11 @@ struct Answer<'a> {
 impl Answer<'_> {
     /// `time_in` and `time_out` let a client tell network from server; here the server takes no time.
     fn write_end(&self, out: &mut Vec<u8>) {
-        out.text(r#","time_in":""#).text(self.time).text(r#"","time_out":""#).text(self.time).push(b'"');
+        out.text(r#","time_in":""#)
+            .text(self.time)
+            .text(r#"","time_out":""#)
+            .text(self.time)
+            .push(b'"');
         if let Some(request) = self.request {
             out.text(r#","req_id":"#).text(&request.to_string());
         }
@@ -232,8 +284,11 @@ impl Answer<'_> {
 
     fn success(&self, channel: Channel, params: &Params, symbol: Option<&str>) -> Reply {
         Reply::text(|out| {
-            out.text(r#"{"method":"#).quoted(self.method.unwrap_or_default());
-            out.text(r#","result":{"channel":""#).text(channel.name()).push(b'"');
+            out.text(r#"{"method":"#)
+                .quoted(self.method.unwrap_or_default());
+            out.text(r#","result":{"channel":""#)
+                .text(channel.name())
+                .push(b'"');
             match channel {
                 Channel::Book(index) => _ = out.text(r#","depth":"#).number(DEPTHS[index] as u64),
                 Channel::Ohlc(index) => _ = out.text(r#","interval":"#).number(INTERVALS[index]),
@@ -242,7 +297,8 @@ impl Answer<'_> {
                 Channel::Trade | Channel::Instrument => {}
             }
             if self.method == Some("subscribe") {
-                out.text(r#","snapshot":"#).boolean(params.snapshot.unwrap_or(channel != Channel::Trade));
+                out.text(r#","snapshot":"#)
+                    .boolean(params.snapshot.unwrap_or(channel != Channel::Trade));
             }
             if let Some(symbol) = symbol {
                 out.text(r#","symbol":"#).quoted(symbol);
@@ -259,7 +315,11 @@ impl Answer<'_> {
             if let Some(request) = self.request {
                 out.text(r#","req_id":"#).text(&request.to_string());
             }
-            Answer { request: None, ..*self }.write_end(out);
+            Answer {
+                request: None,
+                ..*self
+            }
+            .write_end(out);
         })
     }
 }
