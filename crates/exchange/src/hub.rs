@@ -274,3 +274,99 @@ impl<P: Personality> Hub<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::market::{Arrivals, MarketConfig};
+    use crate::personality::binance::Binance;
+    use crate::time::ExchangeClock;
+
+    fn opened(count: usize) -> (Market, Hub<Binance>, Vec<ConnectionId>) {
+        let config = MarketConfig::new(
+            1,
+            1,
+            Arrivals::Constant {
+                rate_per_s: 1_000.0,
+            },
+        );
+        let market = Market::open(&config, ExchangeClock::right(0)).unwrap();
+        let mut hub = Hub::new(Binance::new(&market));
+        let request = Request::get("/ws/btcusdt@trade");
+        let connections = (0..count)
+            .map(|_| hub.open(&market, &request, 0, &mut Vec::new()).unwrap())
+            .collect();
+        (market, hub, connections)
+    }
+
+    /// Who got each frame, in order.
+    fn orders(market: &mut Market, hub: &mut Hub<Binance>, events: usize) -> Vec<Vec<u32>> {
+        let mut orders: Vec<Vec<u32>> = Vec::new();
+        for _ in 0..events {
+            let event = market.next().unwrap();
+            hub.on_event(market, &event);
+            let mut last = None;
+            hub.deliver(event.published_ns, |connection, frame, _| {
+                if last != Some(*frame) {
+                    orders.push(Vec::new());
+                    last = Some(*frame);
+                }
+                orders.last_mut().unwrap().push(connection.0);
+            });
+        }
+        orders
+    }
+
+    #[test]
+    fn each_frame_is_encoded_once_and_each_subscriber_is_first_in_turn() {
+        let (mut market, mut hub, _) = opened(3);
+        let orders = orders(&mut market, &mut hub, 300);
+        assert!(orders.len() > 20);
+        for (turn, order) in orders.iter().enumerate() {
+            let first = turn as u32 % 3;
+            assert_eq!(*order, [first, (first + 1) % 3, (first + 2) % 3]);
+        }
+    }
+
+    #[test]
+    fn a_closed_connection_gets_nothing_and_its_number_is_used_again() {
+        let (mut market, mut hub, connections) = opened(2);
+        hub.close(connections[0]);
+        hub.close(connections[0]);
+        assert!(orders(&mut market, &mut hub, 100)
+            .iter()
+            .all(|order| *order == [1]));
+        hub.on_message(
+            &market,
+            connections[0],
+            Incoming::Text(b"{}"),
+            0,
+            &mut Vec::new(),
+        );
+        let again = hub
+            .open(&market, &Request::get("/ws"), 0, &mut Vec::new())
+            .unwrap();
+        assert_eq!(again, connections[0]);
+        assert!(
+            orders(&mut market, &mut hub, 100)
+                .iter()
+                .all(|order| *order == [1]),
+            "no subscription is inherited"
+        );
+    }
+
+    #[test]
+    fn deadlines_of_idle_connections_take_one_entry_each() {
+        let (market, mut hub, connections) = opened(2);
+        for second in 0..1_000 {
+            hub.on_message(
+                &market,
+                connections[0],
+                Incoming::Pong(b""),
+                second * 1_000_000_000,
+                &mut Vec::new(),
+            );
+        }
+        assert_eq!(hub.deadlines.len(), 2);
+    }
+}

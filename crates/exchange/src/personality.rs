@@ -5,6 +5,7 @@
 //! and answers as the exchange documents, or ends the connection. Neither has a clock or a socket.
 
 pub mod binance;
+pub mod bithumb;
 pub mod bithumb_global;
 pub mod coinbase;
 pub mod gemini;

@@ -61,10 +61,7 @@ impl BithumbGlobal {
         let names = Names::new(market, |instrument| {
             format!("{}-{}", instrument.base, instrument.quote_as("USDT"))
         });
-        Self {
-            names,
-            feed: Feed::default(),
-        }
+        Self { names, feed: Feed }
     }
 }
 

@@ -151,7 +151,7 @@ fn each(market: &Market, request: &Request<'_>, write: impl Fn(&mut Vec<u8>, &Sy
         let named = |name: &&str| names.iter().any(|known| known == name) || modern == *name;
         if wanted
             .as_ref()
-            .is_none_or(|wanted| wanted.iter().any(|name| named(name)))
+            .is_none_or(|wanted| wanted.iter().any(named))
         {
             out.text(if found > 0 { ",\"" } else { "\"" })
                 .text(&names[0])
