@@ -8,6 +8,7 @@ pub mod binance;
 pub mod bithumb;
 pub mod bithumb_global;
 pub mod coinbase;
+pub mod coinbase_advanced;
 pub mod gemini;
 pub mod kraken;
 pub mod limits;
