@@ -101,6 +101,14 @@ proptest! {
             prop_assert!(pair[1]["U"].as_u64() <= pair[1]["u"].as_u64());
             prop_assert!(pair[0]["E"].as_u64() < pair[1]["E"].as_u64());
         }
+        // A batch tells the levels that changed since the one before, each once.
+        for update in &updates {
+            let numbers = update["U"].as_u64().unwrap()..=update["u"].as_u64().unwrap();
+            let of_symbol = |event: &&feedbench_exchange::market::Event| event.symbol.0 == 1 && numbers.contains(&event.sequence);
+            let changed: std::collections::BTreeSet<_> = rig.events.iter().filter(of_symbol).flat_map(|event| event.levels().collect::<Vec<_>>()).collect();
+            let told = ["a", "b"].map(|key| update[key].as_array().unwrap().len()).iter().sum::<usize>();
+            prop_assert_eq!(told, changed.len());
+        }
         updates.iter().for_each(|update| kept.apply(update));
         let mut again = Rig::new(&config, Binance::new);
         again.run_until(last_batch_ns - 1);
@@ -334,13 +342,18 @@ fn the_sixth_message_in_a_second_ends_the_connection() {
 #[test]
 fn pings_come_every_20_seconds_and_want_their_pong_within_60() {
     let mut rig = rig(&config(1, 1, 0.1));
-    let (mute, polite) = (rig.open("/ws"), rig.open("/ws"));
+    let (mute, polite, wrong) = (rig.open("/ws"), rig.open("/ws"), rig.open("/ws"));
     for _ in 0..9 {
         rig.run_for(10 * SECOND_NS);
+        rig.incoming(wrong, Incoming::Pong(b"unasked"));
         if let Some((_, Got::Ping(payload))) = rig.got[polite.0 as usize].last().cloned() {
             rig.incoming(polite, Incoming::Pong(&payload));
         }
     }
+    assert!(
+        matches!(rig.last(wrong), Got::Close(1008, "Pong timeout")),
+        "pongs that copy no ping do not count"
+    );
     let times: Vec<u64> = rig.got[mute.0 as usize]
         .iter()
         .map(|(at, _)| at / SECOND_NS)

@@ -314,3 +314,140 @@ fn rest_answers_by_any_name_of_a_pair() {
         "EQuery:Unknown asset pair"
     );
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn a_v1_client_agrees_with_every_checksum(seed: u64, rate in 20.0f64..1_000.0, depth in proptest::sample::select(&DEPTHS[..])) {
+        let mut rig = rig(&config(seed, 2, rate));
+        let connection = rig.open("/");
+        rig.run_until(SECOND_NS / 5);
+        rig.send(connection, &json!({"event": "subscribe", "pair": ["ETH/USD"], "subscription": {"name": "book", "depth": depth}}).to_string());
+        rig.run_until(2 * SECOND_NS);
+        // Prices sort as text here: all have the same number of digits.
+        let (mut bids, mut asks): (BTreeMap<u64, String>, BTreeMap<u64, String>) = Default::default();
+        let mut checked = 0;
+        for told in rig.json(connection).iter().filter(|told| told.is_array()) {
+            prop_assert_eq!(&told[2], &json!(format!("book-{depth}")));
+            for (key, is_ask) in [("as", true), ("a", true), ("bs", false), ("b", false)] {
+                keep(if is_ask { &mut asks } else { &mut bids }, &told[1][key]);
+            }
+            while asks.len() > depth {
+                asks.pop_last();
+            }
+            while bids.len() > depth {
+                bids.pop_first();
+            }
+            if let Some(expected) = told[1]["c"].as_str() {
+                let best = asks.iter().take(10).chain(bids.iter().rev().take(10));
+                let text: String = best.map(|(price, quantity)| format!("{price}{}", quantity.replace('.', "").trim_start_matches('0'))).collect();
+                prop_assert_eq!(expected, crc32fast::hash(text.as_bytes()).to_string());
+                checked += 1;
+            }
+        }
+        prop_assert!(checked > 0);
+    }
+
+    #[test]
+    fn whatever_a_v1_client_sends_is_answered(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let mut rig = rig(&config(1, 1, 1.0));
+        let connection = rig.open("/");
+        rig.incoming(connection, Incoming::Text(&bytes));
+        let Got::Text(answer) = rig.last(connection) else { panic!("no answer") };
+        prop_assert!(serde_json::from_str::<Value>(answer).unwrap()["errorMessage"].is_string());
+    }
+}
+
+fn keep(side: &mut BTreeMap<u64, String>, levels: &Value) {
+    for level in levels.as_array().into_iter().flatten() {
+        let (price, quantity) = (
+            digits(level[0].as_str().unwrap()),
+            level[1].as_str().unwrap(),
+        );
+        match digits(quantity) {
+            0 => assert!(
+                side.remove(&price).is_some(),
+                "a level that was not there is removed"
+            ),
+            _ => _ = side.insert(price, quantity.to_owned()),
+        }
+    }
+}
+
+#[test]
+fn v1_data_carries_the_number_that_its_acknowledgement_gave() {
+    let mut rig = rig(&config(1, 2, 400.0));
+    let connection = rig.open("/");
+    assert!(rig.texts(connection)[0]
+        .ends_with(r#""event":"systemStatus","status":"online","version":"1.9.6"}"#));
+    for (name, channel) in [
+        ("ticker", "ticker"),
+        ("trade", "trade"),
+        ("spread", "spread"),
+        ("book", "book-10"),
+        ("ohlc", "ohlc-1"),
+    ] {
+        let text = json!({"event": "subscribe", "pair": ["XBT/USD", "ETH/USD"], "subscription": {"name": name}, "reqid": 7}).to_string();
+        let answers: Vec<Value> = rig
+            .ask(connection, &text)
+            .iter()
+            .map(|text| serde_json::from_str(text).unwrap())
+            .collect();
+        assert_eq!(
+            answers.len(),
+            4,
+            "an acknowledgement and a first message for each pair"
+        );
+        for pair in answers.chunks(2) {
+            assert_eq!(
+                (
+                    &pair[0]["status"],
+                    &pair[0]["channelName"],
+                    &pair[0]["reqid"]
+                ),
+                (&json!("subscribed"), &json!(channel), &json!(7))
+            );
+            assert_eq!(
+                (&pair[1][0], &pair[1][2], &pair[1][3]),
+                (&pair[0]["channelID"], &json!(channel), &pair[0]["pair"])
+            );
+        }
+    }
+    let before = rig.texts(connection).len();
+    rig.run_for(3 * SECOND_NS);
+    let told = rig.json(connection)[before..].to_vec();
+    for channel in ["ticker", "trade", "spread", "book-10", "ohlc-1"] {
+        assert!(told.iter().any(|told| told[2] == channel), "{channel}");
+    }
+    let answer = &rig.ask(
+        connection,
+        r#"{"event":"unsubscribe","pair":["XBT/USD"],"subscription":{"name":"ticker"}}"#,
+    )[0];
+    assert!(answer.contains(r#""status":"unsubscribed""#), "{answer}");
+    for (text, error) in [
+        (
+            r#"{"event":"subscribe","pair":["NO/PE"],"subscription":{"name":"ticker"}}"#,
+            "Currency pair not supported NO/PE",
+        ),
+        (
+            r#"{"event":"subscribe","pair":["XBT/USD"],"subscription":{"name":"x"}}"#,
+            "Subscription name invalid",
+        ),
+        (
+            r#"{"event":"subscribe","pair":["XBT/USD"],"subscription":{"name":"book","depth":3}}"#,
+            "Subscription depth not supported",
+        ),
+        (
+            r#"{"event":"unsubscribe","pair":["XBT/USD"],"subscription":{"name":"ticker"}}"#,
+            "Subscription Not Found",
+        ),
+        (r#"{"event":"dance"}"#, "Unsupported event"),
+    ] {
+        assert!(rig.ask(connection, text)[0].contains(error), "{error}");
+    }
+    assert_eq!(
+        rig.ask(connection, r#"{"event":"ping","reqid":42}"#),
+        [r#"{"event":"pong","reqid":42}"#]
+    );
+}

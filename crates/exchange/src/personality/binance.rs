@@ -4,6 +4,8 @@
 //! order of keys as in a recording of 2024-08-08. The futures' kline path is the same stream under another host.
 
 mod feed;
+mod limiter;
+mod message;
 mod rest;
 mod session;
 mod stream;
@@ -12,7 +14,7 @@ use super::{Frames, Incoming, Personality, Reply, Request, Response, StreamId};
 use crate::hub::Subscriptions;
 use crate::market::{Event, Instrument, Market};
 use feed::Feed;
-use rest::Limiter;
+use limiter::Limiter;
 pub use session::{Session, SessionLimits};
 use std::collections::HashMap;
 

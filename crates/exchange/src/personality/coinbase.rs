@@ -5,6 +5,7 @@
 //! tickers, as recorded. Sizes that trade are printed without the zeros at their end, sizes that rest with them.
 
 mod feed;
+mod message;
 mod rest;
 mod session;
 

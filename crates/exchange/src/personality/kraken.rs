@@ -1,4 +1,5 @@
-//! Kraken, WebSocket v2: ticker, book with checksums, trade, ohlc and instrument by message, and REST.
+//! Kraken, WebSocket v2: ticker, book with checksums, trade, ohlc and instrument by message; v1: ticker, trade, spread,
+//! book and ohlc in lists; and REST.
 //!
 //! Source: docs.kraken.com/api (2026-11). Prices and quantities are JSON numbers with all the decimals of their pair,
 //! which the checksum relies on.
@@ -7,13 +8,13 @@ pub mod checksum;
 mod feed;
 mod rest;
 mod session;
+mod v1;
 
 use super::names::Names;
 use super::{Frames, Incoming, Personality, Reply, Request, Response, StreamId};
 use crate::hub::Subscriptions;
 use crate::market::{Event, Market, SymbolId};
 use feed::Feed;
-pub use session::Session;
 
 /// What a stream tells of one pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl Channel {
             Self::Book(index) => 4 + index as u32,
             Self::Ohlc(index) => 9 + index as u32,
         };
-        StreamId(symbol.0 << 5 | kind)
+        StreamId(symbol.0 << 6 | kind)
     }
 
     fn name(self) -> &'static str {
@@ -61,9 +62,48 @@ impl Channel {
     }
 }
 
+/// What a stream of v1 tells of one pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum V1Channel {
+    /// On each trade.
+    Ticker,
+    /// Each trade.
+    Trade,
+    /// On each change of the best prices.
+    Spread,
+    /// The book to a depth, by its place in [`DEPTHS`].
+    Book(usize),
+    /// Candles, by the place of their length in [`INTERVALS`].
+    Ohlc(usize),
+}
+
+impl V1Channel {
+    fn stream(self, symbol: SymbolId) -> StreamId {
+        let kind = match self {
+            Self::Ticker => 32,
+            Self::Trade => 33,
+            Self::Spread => 34,
+            Self::Book(index) => 35 + index as u32,
+            Self::Ohlc(index) => 40 + index as u32,
+        };
+        StreamId(symbol.0 << 6 | kind)
+    }
+}
+
+/// One connection, of either version.
+#[derive(Debug)]
+pub enum Session {
+    /// Lists.
+    V1(v1::Session),
+    /// Objects.
+    V2(session::Session),
+}
+
 /// The personality.
 pub struct Kraken {
     names: Names,
+    /// With the names that v1 gives to assets.
+    old_names: Names,
     feed: Feed,
     connections: u64,
 }
@@ -74,8 +114,13 @@ impl Kraken {
         let names = Names::new(market, |instrument| {
             format!("{}/{}", instrument.base, instrument.quote_as("USD"))
         });
+        let old_names = Names::new(market, |instrument| {
+            let [_, _, name] = rest::pair_names(instrument);
+            name
+        });
         Self {
             names,
+            old_names,
             feed: Feed::new(market),
             connections: 0,
         }
@@ -96,11 +141,15 @@ impl Personality for Kraken {
         _now_ns: u64,
         replies: &mut Vec<Reply>,
     ) -> Result<Session, Response> {
-        if request.path.trim_end_matches('/') != "/v2" {
-            return Err(Response::new(404, "Not found"));
-        }
         self.connections += 1;
-        Ok(Session::open(self.connections, replies))
+        match request.path.trim_end_matches('/') {
+            "/v2" => Ok(Session::V2(session::Session::open(
+                self.connections,
+                replies,
+            ))),
+            "" => Ok(Session::V1(v1::Session::open(self.connections, replies))),
+            _ => Err(Response::new(404, "Not found")),
+        }
     }
 
     fn on_message(
@@ -111,11 +160,22 @@ impl Personality for Kraken {
         now_ns: u64,
         replies: &mut Vec<Reply>,
     ) {
-        session.on_message(&self.names, market, incoming, now_ns, replies);
+        let (Incoming::Text(text) | Incoming::Binary(text)) = incoming else {
+            return;
+        };
+        match session {
+            Session::V1(session) => {
+                session.on_message(&self.old_names, market, text, now_ns, replies)
+            }
+            Session::V2(session) => session.on_message(&self.names, market, text, now_ns, replies),
+        }
     }
 
     fn deadline_ns(&self, session: &Session) -> u64 {
-        session.deadline_ns()
+        match session {
+            Session::V1(session) => session.deadline_ns(),
+            Session::V2(session) => session.deadline_ns(),
+        }
     }
 
     fn on_deadline(
@@ -125,11 +185,17 @@ impl Personality for Kraken {
         now_ns: u64,
         replies: &mut Vec<Reply>,
     ) {
-        session.on_deadline(now_ns, replies);
+        match session {
+            Session::V1(session) => session.on_deadline(now_ns, replies),
+            Session::V2(session) => session.on_deadline(now_ns, replies),
+        }
     }
 
     fn number(&self, session: &mut Session, now_ns: u64) -> u64 {
-        session.was_sent(now_ns);
+        match session {
+            Session::V1(session) => session.was_sent(now_ns),
+            Session::V2(session) => session.was_sent(now_ns),
+        }
         0
     }
 
@@ -140,8 +206,13 @@ impl Personality for Kraken {
         wanted: &Subscriptions,
         frames: &mut Frames,
     ) {
-        self.feed
-            .on_event(&self.names, market, event, wanted, frames);
+        self.feed.on_event(
+            [&self.names, &self.old_names],
+            market,
+            event,
+            wanted,
+            frames,
+        );
     }
 
     fn tick_ns(&self) -> u64 {
@@ -149,7 +220,8 @@ impl Personality for Kraken {
     }
 
     fn on_tick(&mut self, market: &Market, wanted: &Subscriptions, frames: &mut Frames) {
-        self.feed.on_tick(&self.names, market, wanted, frames);
+        self.feed
+            .on_tick([&self.names, &self.old_names], market, wanted, frames);
     }
 
     fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {

@@ -2,7 +2,8 @@
 
 use super::super::names::Names;
 use super::super::{Request, Response};
-use super::feed::{write_order_id, write_time, Feed};
+use super::feed::Feed;
+use super::message::{write_order_id, write_time};
 use crate::encode::Encode;
 use crate::market::{Market, Side, Symbol, SymbolId};
 use crate::time::{write_rfc3339, MILLISECOND_NS};

@@ -9,11 +9,18 @@ const LEVELS: usize = 10;
 /// CRC-32 over the ten best asks, then the ten best bids: price and quantity of each as printed with all decimals of
 /// the pair, without the point and without zeros in front. Those are the digits of the ticks and of the lots.
 pub fn checksum(book: &Book) -> u32 {
-    // 20 levels of at most 20 + 20 digits.
-    let mut digits = Vec::with_capacity(2 * LEVELS * 40);
+    checksum_as_printed(book, [0, 0])
+}
+
+/// As [`checksum`], for prices and quantities printed with so many decimals more than their pair has.
+pub fn checksum_as_printed(book: &Book, more_decimals: [u32; 2]) -> u32 {
+    let zeros = more_decimals.map(|decimals| &[b'0'; 8][..decimals as usize]);
+    // 20 levels of at most 28 + 28 digits.
+    let mut digits = Vec::with_capacity(2 * LEVELS * 56);
     for side in [Side::Ask, Side::Bid] {
         for (price, level) in book.levels(side).take(LEVELS) {
-            digits.number(price).number(level.quantity);
+            digits.number(price).extend_from_slice(zeros[0]);
+            digits.number(level.quantity).extend_from_slice(zeros[1]);
         }
     }
     crc32fast::hash(&digits)

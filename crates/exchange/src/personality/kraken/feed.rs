@@ -3,7 +3,8 @@
 use super::super::names::Names;
 use super::super::Frames;
 use super::checksum::checksum;
-use super::{Channel, DEPTHS, INTERVALS};
+use super::v1::Message;
+use super::{Channel, V1Channel, DEPTHS, INTERVALS};
 use crate::encode::Encode;
 use crate::hub::Subscriptions;
 use crate::market::statistics::Candle;
@@ -42,7 +43,7 @@ impl Feed {
     /// Allocates nothing per event but the digits of a checksum.
     pub fn on_event(
         &mut self,
-        names: &Names,
+        [names, old_names]: [&Names; 2],
         market: &Market,
         event: &Event,
         wanted: &Subscriptions,
@@ -67,7 +68,8 @@ impl Feed {
             });
         }
         let best = best(symbol);
-        if std::mem::replace(&mut self.best[id.0 as usize], best) != best {
+        let best_changed = std::mem::replace(&mut self.best[id.0 as usize], best) != best;
+        if best_changed {
             add(Channel::TickerOnBest, event.sequence, &|out| {
                 write_ticker(out, name, symbol, "update")
             });
@@ -81,12 +83,76 @@ impl Feed {
                 });
             }
         }
+        self.on_event_v1(
+            old_names.of(id),
+            symbol,
+            clock,
+            event,
+            best_changed,
+            wanted,
+            frames,
+        );
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the second half of `on_event`, for the other version"
+    )]
+    fn on_event_v1(
+        &self,
+        pair: &str,
+        symbol: &Symbol,
+        clock: &ExchangeClock,
+        event: &Event,
+        best_changed: bool,
+        wanted: &Subscriptions,
+        frames: &mut Frames,
+    ) {
+        let id = event.symbol;
+        let mut add =
+            |channel: V1Channel, sequence: u64, write: &dyn Fn(&mut Vec<u8>, &Message<'_>)| {
+                let stream = channel.stream(id);
+                if wanted.wants(stream) {
+                    let message = Message {
+                        clock,
+                        channel,
+                        id,
+                        pair,
+                        symbol,
+                    };
+                    frames.add(stream, sequence, event.published_ns, |out| {
+                        write(out, &message)
+                    });
+                }
+            };
+        let trade = symbol.last().fill.trade;
+        if event.trades().next().is_some() {
+            add(V1Channel::Trade, trade, &|out, message| {
+                message.write_trades(out, event.trades())
+            });
+            add(V1Channel::Ticker, trade, &|out, message| {
+                message.write_ticker(out)
+            });
+        }
+        if best_changed {
+            add(V1Channel::Spread, event.sequence, &|out, message| {
+                message.write_spread(out, event.matched_ns)
+            });
+        }
+        for (index, &depth) in DEPTHS.iter().enumerate() {
+            let channel = V1Channel::Book(index);
+            if wanted.wants(channel.stream(id)) && Visible::of(event, symbol, depth).any() {
+                add(channel, event.sequence, &|out, message| {
+                    message.write_book_update(out, event)
+                });
+            }
+        }
     }
 
     /// Candles, every second in which there were trades.
     pub fn on_tick(
         &mut self,
-        names: &Names,
+        [names, old_names]: [&Names; 2],
         market: &Market,
         wanted: &Subscriptions,
         frames: &mut Frames,
@@ -104,6 +170,20 @@ impl Feed {
                         write_ohlc(out, clock, name, symbol, interval, now_ns, "update");
                     });
                 }
+                let channel = V1Channel::Ohlc(index);
+                let (stream, pair) = (channel.stream(id), old_names.of(id));
+                if wanted.wants(stream) {
+                    let message = Message {
+                        clock,
+                        channel,
+                        id,
+                        pair,
+                        symbol,
+                    };
+                    frames.add(stream, symbol.last().fill.trade, now_ns, |out| {
+                        message.write_ohlc(out, now_ns)
+                    });
+                }
             }
         }
         self.tick_ns += SECOND_NS;
@@ -114,7 +194,7 @@ impl Feed {
 ///
 /// A changed level counts if it is, or until now was, among the best `depth`. For each level that went, the next one
 /// comes into sight and has to be told, too. Levels that fall out of sight the client drops by itself.
-struct Visible<'a> {
+pub struct Visible<'a> {
     event: &'a Event,
     symbol: &'a Symbol,
     depth: usize,
@@ -123,7 +203,8 @@ struct Visible<'a> {
 }
 
 impl<'a> Visible<'a> {
-    fn of(event: &'a Event, symbol: &'a Symbol, depth: usize) -> Self {
+    /// Of an event just applied.
+    pub fn of(event: &'a Event, symbol: &'a Symbol, depth: usize) -> Self {
         let side = event.levels().next().map_or(Side::Bid, |(side, _)| side);
         let mut visible = Self {
             event,
@@ -177,11 +258,18 @@ impl<'a> Visible<'a> {
             .map(|(price, level)| (price, level.quantity))
     }
 
-    fn any(&self) -> bool {
+    /// The one side that the event changed.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// Whether there is anything to tell.
+    pub fn any(&self) -> bool {
         self.changed().next().is_some()
     }
 
-    fn of_side(&self, side: Side) -> impl Iterator<Item = (Ticks, Lots)> + '_ {
+    /// Price and quantity of each level to tell of one side.
+    pub fn of_side(&self, side: Side) -> impl Iterator<Item = (Ticks, Lots)> + '_ {
         let here = side == self.side;
         self.changed().chain(self.entered()).filter(move |_| here)
     }

@@ -1,7 +1,7 @@
-//! One connection: requests, acknowledgements one by one, heartbeats in silence.
+//! One connection of v2: requests, acknowledgements one by one, heartbeats in silence.
 
 use super::super::names::Names;
-use super::super::{Incoming, Reply};
+use super::super::Reply;
 use super::feed::{write_book_snapshot, write_instruments, write_ohlc, write_ticker, write_trades};
 use super::{Channel, DEPTHS, INTERVALS};
 use crate::encode::Encode;
@@ -72,13 +72,10 @@ impl Session {
         &mut self,
         names: &Names,
         market: &Market,
-        incoming: Incoming<'_>,
+        text: &[u8],
         now_ns: u64,
         replies: &mut Vec<Reply>,
     ) {
-        let (Incoming::Text(text) | Incoming::Binary(text)) = incoming else {
-            return;
-        };
         self.was_sent(now_ns);
         let mut time = Vec::new();
         write_rfc3339(&mut time, market.clock().unix_ns(now_ns), 6);
