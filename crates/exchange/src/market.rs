@@ -21,7 +21,7 @@ pub use config::{ConfigError, MarketConfig, Mix};
 pub use event::{Action, Event, Fill, Trade};
 pub use instrument::Instrument;
 pub use publication::Publication;
-pub use symbol::{Symbol, SymbolId};
+pub use symbol::{Best, Symbol, SymbolId};
 
 use crate::time::ExchangeClock;
 use flow::Flow;

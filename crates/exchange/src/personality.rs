@@ -155,6 +155,18 @@ impl Response {
         }
     }
 
+    /// 200 with a list, each item written by `write`.
+    pub fn list<T>(items: impl Iterator<Item = T>, write: impl Fn(&mut Vec<u8>, T)) -> Self {
+        Self::written(|out| {
+            out.push(b'[');
+            for (index, item) in items.enumerate() {
+                out.extend_from_slice(if index > 0 { b"," } else { b"" });
+                write(out, item);
+            }
+            out.push(b']');
+        })
+    }
+
     /// 200 with a body written by `write`.
     pub fn written(write: impl FnOnce(&mut Vec<u8>)) -> Self {
         let mut body = Vec::new();

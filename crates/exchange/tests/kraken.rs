@@ -377,6 +377,7 @@ fn keep(side: &mut BTreeMap<u64, String>, levels: &Value) {
 
 #[test]
 fn v1_data_carries_the_number_that_its_acknowledgement_gave() {
+    let mut numbers = std::collections::BTreeSet::new();
     let mut rig = rig(&config(1, 2, 400.0));
     let connection = rig.open("/");
     assert!(rig.texts(connection)[0]
@@ -400,6 +401,11 @@ fn v1_data_carries_the_number_that_its_acknowledgement_gave() {
             "an acknowledgement and a first message for each pair"
         );
         for pair in answers.chunks(2) {
+            let number = pair[0]["channelID"].as_u64().unwrap();
+            assert!(
+                numbers.insert(number),
+                "one number for each channel and pair"
+            );
             assert_eq!(
                 (
                     &pair[0]["status"],

@@ -1,12 +1,15 @@
 //! One symbol as a client may know it: its book, its last trades, its statistics.
 
 use super::statistics::Statistics;
-use super::{Book, Event, Instrument, Trade};
+use super::{Book, Event, Instrument, Lots, Side, Ticks, Trade};
 use std::collections::VecDeque;
 
 /// Number of a symbol in its market.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SymbolId(pub u32);
+
+/// The best bid and the best ask with their quantities.
+pub type Best = [Option<(Ticks, Lots)>; 2];
 
 /// Trades that REST answers can look back on.
 const REMEMBERED_TRADES: usize = 1_000;
@@ -50,6 +53,11 @@ impl Symbol {
             }
             self.trades.push_back(trade);
         }
+    }
+
+    /// The best prices as they stand.
+    pub fn best(&self) -> Best {
+        [self.book.best(Side::Bid), self.book.best(Side::Ask)]
     }
 
     /// The last trade.

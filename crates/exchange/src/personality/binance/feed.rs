@@ -2,14 +2,14 @@
 
 use super::super::Frames;
 use super::message::{
-    best, write_aggregate, write_best, write_candle, write_mean, write_mini_ticker, write_side,
-    write_ticker, write_trade, write_window_ticker, Best, Times, Units,
+    write_aggregate, write_best, write_candle, write_mean, write_mini_ticker, write_side,
+    write_ticker, write_trade, write_window_ticker, Times, Units,
 };
 use super::stream::{Interval, Kind, Stream};
 use super::Names;
 use crate::encode::Encode;
 use crate::hub::Subscriptions;
-use crate::market::{Action, Event, Market, Side, Symbol, SymbolId, Ticks};
+use crate::market::{Action, Best, Event, Market, Side, Symbol, SymbolId, Ticks};
 use crate::time::{ExchangeClock, MILLISECOND_NS, SECOND_NS};
 
 /// Time between batches of the fast streams.
@@ -103,7 +103,7 @@ impl Feed {
                 levels: Vec::new(),
             };
             SymbolFeed {
-                best: best(symbol),
+                best: symbol.best(),
                 fast: batch.clone(),
                 slow: batch,
                 traded: false,
@@ -165,7 +165,7 @@ impl Feed {
                 });
             }
         }
-        let now = best(symbol);
+        let now = symbol.best();
         if self.symbols[number as usize].best != now {
             self.symbols[number as usize].best = now;
             if let [Some(bid), Some(ask)] = now {

@@ -8,14 +8,6 @@ use crate::time::{ExchangeClock, MILLISECOND_NS, SECOND_NS};
 /// Decimals that this exchange prints of every price and quantity.
 const SHOWN: u32 = 8;
 
-/// The best bid and the best ask with their quantities.
-pub type Best = [Option<(Ticks, Lots)>; 2];
-
-/// The best prices as they stand.
-pub fn best(symbol: &Symbol) -> Best {
-    [symbol.book.best(Side::Bid), symbol.book.best(Side::Ask)]
-}
-
 /// Prints the units of one instrument.
 #[derive(Clone, Copy)]
 pub struct Units {
@@ -192,7 +184,7 @@ pub fn write_ticker(out: &mut Vec<u8>, times: Times<'_>, symbol: &Symbol, born_n
     units.price(out, day.open).text(r#"","c":""#);
     units.price(out, day.close).text(r#"","Q":""#);
     units.quantity(out, symbol.last().fill.quantity);
-    if let [Some(bid), Some(ask)] = best(symbol) {
+    if let [Some(bid), Some(ask)] = symbol.best() {
         write_best(out, units, bid, ask);
     }
     out.text(r#","o":""#);

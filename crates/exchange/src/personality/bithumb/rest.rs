@@ -17,7 +17,7 @@ pub fn answer(names: &Names, market: &Market, request: &Request<'_>, now_ns: u64
             .collect()
     };
     let answer = match request.path.trim_end_matches('/') {
-        "/v1/market/all" => Some(list(names.all(), |out, (id, name)| {
+        "/v1/market/all" => Some(Response::list(names.all(), |out, (id, name)| {
             let base = &market.symbol(id).instrument.base;
             out.text(r#"{"market":""#)
                 .text(name)
@@ -26,12 +26,12 @@ pub fn answer(names: &Names, market: &Market, request: &Request<'_>, now_ns: u64
             out.text(r#"","english_name":""#).text(base).text(r#""}"#);
         })),
         "/v1/ticker" => wanted("markets").map(|ids| {
-            list(ids.into_iter(), |out, id| {
+            Response::list(ids.into_iter(), |out, id| {
                 write_ticker(out, names, market, id, now_ns)
             })
         }),
         "/v1/orderbook" => wanted("markets").map(|ids| {
-            list(ids.into_iter(), |out, id| {
+            Response::list(ids.into_iter(), |out, id| {
                 write_book(out, names, market, id, now_ns)
             })
         }),
@@ -57,17 +57,6 @@ fn failure(status: u16, name: &str, message: &str) -> Response {
         .quoted(message)
         .text("}}");
     Response::new(status, body)
-}
-
-fn list<T>(items: impl Iterator<Item = T>, write: impl Fn(&mut Vec<u8>, T)) -> Response {
-    Response::written(|out| {
-        out.push(b'[');
-        for (index, item) in items.enumerate() {
-            out.text(if index > 0 { "," } else { "" });
-            write(out, item);
-        }
-        out.push(b']');
-    })
 }
 
 /// The stream's ticker under the names that REST gives its first and last keys.
@@ -114,7 +103,7 @@ fn trades(names: &Names, market: &Market, id: SymbolId, count: usize) -> Respons
         symbol.instrument.price_decimals,
         symbol.instrument.quantity_decimals,
     );
-    list(
+    Response::list(
         symbol.trades.iter().rev().take(count.clamp(1, 500)),
         |out, trade| {
             out.text(r#"{"market":""#)

@@ -7,7 +7,8 @@ use crate::encode::Encode;
 use crate::market::{Market, Side, SymbolId};
 use crate::time::SECOND_NS;
 
-/// Answers a request; what is wrong is told with status 200, as the exchange did.
+/// Answers a request; what is wrong is told with status 200, as the exchange did. Its documentation gives no code for
+/// an unknown path, and only a number for an unknown symbol.
 pub fn answer(names: &Names, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
     let wanted = request.parameter("symbol").unwrap_or_default();
     let find = || names.find(&wanted).ok_or("9002");

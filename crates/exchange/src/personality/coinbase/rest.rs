@@ -30,7 +30,7 @@ pub fn answer(
                 .decimal(unix_ns / MILLISECOND_NS, 3)
                 .push(b'}');
         })),
-        ["products"] => Ok(list(names.all(), |out, (id, name)| {
+        ["products"] => Ok(Response::list(names.all(), |out, (id, name)| {
             write_product(out, name, market.symbol(id))
         })),
         ["products", name] => {
@@ -63,9 +63,10 @@ pub fn answer(
                     }
                 }
             }
-            Ok(list(currencies.into_iter(), |out, (name, decimals)| {
-                write_currency(out, name, decimals)
-            }))
+            Ok(Response::list(
+                currencies.into_iter(),
+                |out, (name, decimals)| write_currency(out, name, decimals),
+            ))
         }
         _ => Err(not_found()),
     }
@@ -73,17 +74,6 @@ pub fn answer(
 
 fn not_found() -> Response {
     Response::new(404, r#"{"message":"NotFound"}"#)
-}
-
-fn list<T>(items: impl Iterator<Item = T>, write: impl Fn(&mut Vec<u8>, T)) -> Response {
-    Response::written(|out| {
-        out.push(b'[');
-        for (index, item) in items.enumerate() {
-            out.text(if index > 0 { "," } else { "" });
-            write(out, item);
-        }
-        out.push(b']');
-    })
 }
 
 fn write_product(out: &mut Vec<u8>, name: &str, symbol: &Symbol) {
@@ -241,7 +231,7 @@ fn trades(market: &Market, id: SymbolId, request: &Request<'_>) -> Result<Respon
         symbol.instrument.price_decimals,
         symbol.instrument.quantity_decimals,
     );
-    Ok(list(
+    Ok(Response::list(
         symbol.trades.iter().rev().take(limit),
         |out, trade| {
             out.text(r#"{"trade_id":"#)

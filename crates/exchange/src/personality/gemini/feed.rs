@@ -5,10 +5,8 @@ use super::super::Frames;
 use super::{Channel, Filter, CANDLES};
 use crate::encode::Encode;
 use crate::hub::Subscriptions;
-use crate::market::{Action, Event, Lots, Market, Side, Symbol, Ticks, Trade};
+use crate::market::{Action, Best, Event, Lots, Market, Side, Symbol, Ticks, Trade};
 use crate::time::{ExchangeClock, SECOND_NS};
-
-type Best = [Option<(Ticks, Lots)>; 2];
 
 /// The feed of all symbols.
 pub struct Feed {
@@ -17,13 +15,9 @@ pub struct Feed {
     tick_ns: u64,
 }
 
-fn best(symbol: &Symbol) -> Best {
-    [symbol.book.best(Side::Bid), symbol.book.best(Side::Ask)]
-}
-
 impl Feed {
     pub fn new(market: &Market) -> Self {
-        let best = market.symbols().iter().map(best).collect();
+        let best = market.symbols().iter().map(Symbol::best).collect();
         Self {
             best,
             traded: vec![false; market.symbols().len()],
@@ -46,7 +40,7 @@ impl Feed {
     ) {
         let id = event.symbol;
         let (name, symbol, clock) = (names.of(id), market.symbol(id), market.clock());
-        let now = best(symbol);
+        let now = symbol.best();
         let before = std::mem::replace(&mut self.best[id.0 as usize], now);
         for bits in 0..16 {
             let filter = Filter::of_bits(bits);

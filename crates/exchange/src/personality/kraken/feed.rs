@@ -8,12 +8,10 @@ use super::{Channel, V1Channel, DEPTHS, INTERVALS};
 use crate::encode::Encode;
 use crate::hub::Subscriptions;
 use crate::market::statistics::Candle;
-use crate::market::{Event, Lots, Market, Side, Symbol, Ticks, Trade};
+use crate::market::{Best, Event, Lots, Market, Side, Symbol, Ticks, Trade};
 use crate::time::{write_rfc3339, ExchangeClock, SECOND_NS};
 
 const MINUTE_NS: u64 = 60 * SECOND_NS;
-
-type Best = [Option<(Ticks, Lots)>; 2];
 
 /// The feed of all pairs.
 pub struct Feed {
@@ -22,13 +20,9 @@ pub struct Feed {
     tick_ns: u64,
 }
 
-fn best(symbol: &Symbol) -> Best {
-    [symbol.book.best(Side::Bid), symbol.book.best(Side::Ask)]
-}
-
 impl Feed {
     pub fn new(market: &Market) -> Self {
-        let best = market.symbols().iter().map(best).collect();
+        let best = market.symbols().iter().map(Symbol::best).collect();
         Self {
             best,
             traded: vec![false; market.symbols().len()],
@@ -67,7 +61,7 @@ impl Feed {
                 write_ticker(out, name, symbol, "update")
             });
         }
-        let best = best(symbol);
+        let best = symbol.best();
         let best_changed = std::mem::replace(&mut self.best[id.0 as usize], best) != best;
         if best_changed {
             add(Channel::TickerOnBest, event.sequence, &|out| {
