@@ -43,7 +43,7 @@ virtual_environment() {
     if [ ! -x .venv/bin/python ]; then
         python="$(find_python)" || fail "Python 3.11 or later is needed (Debian 12: apt-get install python3 python3-venv)"
         say "virtual environment .venv from $("$python" --version)"
-        "$python" -m venv .venv 2>/dev/null || { apt_install python3-venv && "$python" -m venv .venv; } ||
+        "$python" -m venv .venv >/dev/null 2>&1 || { apt_install python3-venv && "$python" -m venv .venv; } ||
             fail "the venv module is missing (Debian: apt-get install python3-venv)"
     fi
     say "Python packages from $lock"

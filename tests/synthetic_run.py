@@ -1,8 +1,9 @@
-"""A complete run directory out of a seeded model: what `feedbench run` would have left behind, in a second, on any machine.
+"""A complete run directory out of a seeded model: what `feedbench run` would have left behind, in a second,
+on any machine.
 
-The model has what real campaigns show (METHODOLOGY.md): noise that all cells of a block share, processes that start
-in one of two modes, round trips that resemble the one before, a log-normal shape with a heavy tail. Tests plant what
-they want found: a delay, a dead target, a starved block, a file cut short.
+The model has what real campaigns show (METHODOLOGY.md): noise that all cells of a block share, processes that
+start in one of two modes, round trips that resemble the one before, a log-normal shape with a heavy tail.
+Tests plant what they want found: a delay, a dead target, a starved block, a file cut short.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ QUICK = (
 
 @dataclass(frozen=True)
 class Synthetic:
-    """What to make. Times in ns; `delay_ns` is the control's, `sentinel_factor` slows the sentinel down by a bug."""
+    """What to make. Times in ns; `delay_ns` is the control's, `sentinel_factor` slows the sentinel down by a
+    bug.
+    """
 
     models: tuple[Model, ...] = QUICK
     reference: str = "node/ws"
@@ -234,7 +237,8 @@ def make_plan(synthetic: Synthetic) -> Plan:
 def chain(
     random: np.random.Generator, *, median_ns: NDArray[np.float64], length: int, autocorrelation: float
 ) -> NDArray[np.uint64]:
-    """Round trips of independent chains, shape (len(median_ns), length): log-normal, each like the one before it.
+    """Round trips of independent chains, shape (len(median_ns), length): log-normal, each like the one before
+    it.
 
     One in 400 meets a stall of 50 to 150 µs, so that the tail is not the middle's.
     """
@@ -310,7 +314,9 @@ def _records(
     position: int,
     cells: int,
 ) -> Records:
-    """A closed loop on each connection, 1 µs from an answer to the next message, seen in every slice but its head."""
+    """A closed loop on each connection, 1 µs from an answer to the next message, seen in every slice but its
+    head.
+    """
     slices = synthetic.measure_ns // synthetic.slice_ns
     head_ns = synthetic.slice_ns // 10
     window_ns = synthetic.slice_ns - head_ns
@@ -384,8 +390,14 @@ def _write_cell(
             "payload": {"kind": "binary", "bytes": 108, "file": None},
             "measured_ns": measured_ns,
             "slices": slices,
-            **{"sent": count, "received": count, "lost": 0, "duplicated": 0, "out_of_order": 0, "wrong": 0},
-            **{"sent_total": total, "received_total": total},
+            "sent": count,
+            "received": count,
+            "lost": 0,
+            "duplicated": 0,
+            "out_of_order": 0,
+            "wrong": 0,
+            "sent_total": total,
+            "received_total": total,
             "round_trips_per_s": count / measured_ns * 1e9,
             "bytes_per_s": count * 108 / measured_ns * 1e9,
             "handshakes": connections,
@@ -402,8 +414,12 @@ def _write_cell(
                 "tls": None,
                 "subprotocol": None,
             },
-            **{"engine_cpu_ns": measured_ns // 2, "engine_stalls": 0, "reconnects": 0, "interrupted": False},
-            **{"errors": [], "warnings": []},
+            "engine_cpu_ns": measured_ns // 2,
+            "engine_stalls": 0,
+            "reconnects": 0,
+            "interrupted": False,
+            "errors": [],
+            "warnings": [],
         },
     )
     memory = model.memory_bytes + (model.memory_per_connection_bytes * connections if connections > 1 else 0)
@@ -411,13 +427,18 @@ def _write_cell(
         folder / "resources.json",
         {
             "schema": 1,
-            **{"processes": 1, "threads": int(model.options.get("threads", 1))},
+            "processes": 1,
+            "threads": int(model.options.get("threads", 1)),
             "cpu_ns": total * model.cpu_ns_per_message,
-            **{"run_delay_ns": 1_000_000, "wall_ns": synthetic.warmup_ns + synthetic.measure_ns},
-            **{"rss_idle_bytes": model.memory_bytes, "rss_connected_bytes": memory, "rss_peak_bytes": memory},
+            "run_delay_ns": 1_000_000,
+            "wall_ns": synthetic.warmup_ns + synthetic.measure_ns,
+            "rss_idle_bytes": model.memory_bytes,
+            "rss_connected_bytes": memory,
+            "rss_peak_bytes": memory,
             "connections": connections,
             "memory_per_connection_bytes": model.memory_per_connection_bytes if connections > 1 else None,
-            **{"voluntary_switches": total, "involuntary_switches": 3},
+            "voluntary_switches": total,
+            "involuntary_switches": 3,
         },
     )
 
@@ -455,6 +476,7 @@ def _environment(index: int, turn: Round, plan: Plan, synthetic: Synthetic) -> d
         "steal_share": 0.001,
         "psi_cpu_some_share": 0.2,
         "load_average_1m": 1.5,
+        "other_work_share": 0.3,
         "engine_run_delay_ns": 100_000,
         "target_run_delay_share": shares,
         "wall_ns": (synthetic.warmup_ns + synthetic.measure_ns) * len(turn.cells),
@@ -504,8 +526,11 @@ def _receipt(model: Model) -> dict[str, Any]:
 def _host() -> dict[str, Any]:
     return {
         "schema": 1,
-        "cpu": {"model": "Model CPU", "count": 2, "governor": None},
+        "hostname": "laboratory",
+        "cpu_model": "Model CPU",
+        "cpu_count": 2,
         "kernel": "6.1.0",
+        "governor": None,
         "memory_bytes": 8_000_000_000,
         "congestion_control": "cubic",
         "advice": [],

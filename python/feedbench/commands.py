@@ -1,4 +1,4 @@
-"""A manifest's commands, ready to run: placeholders filled in, environment made (spec/README.md, target.toml)."""
+"""A manifest's commands, ready to run: placeholders filled in, environment made."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def fill(command: Command, *, target: Target, project: Project, **more: str) -> 
 
 
 def base_python() -> str:
-    """The interpreter below feedbench's own virtual environment: targets make their own, with their own locks."""
+    """The interpreter below feedbench's own virtual environment; targets make their own."""
     return str(Path(sys.executable).resolve())
 
 
 def environment(knobs: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment, where FEEDBENCH_<KNOB> is set for `knobs` and for nothing else."""
+    """This process's environment, with FEEDBENCH_<KNOB> set for `knobs` and nothing else."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(KNOB_PREFIX)}
     return inherited | {KNOB_PREFIX + knob.upper(): value for knob, value in (knobs or {}).items()}

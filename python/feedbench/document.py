@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
-from jsonschema.exceptions import ValidationError, best_match
+from jsonschema.exceptions import ValidationError
 
 from feedbench.errors import FeedbenchError
 from feedbench.suggest import nearest
@@ -59,7 +59,7 @@ class TomlDocument:
         return cls(path=path, content=content, lines=locate(text), error=error)
 
     def check(self, schema: str) -> None:
-        """Against spec/<schema>.schema.json, whose defaults are then filled in; raises the first complaint by line."""
+        """Against spec/<schema>.schema.json; fills its defaults in, or raises the first complaint by line."""
         validator = _validator(schema)
         self.refuse(_problem(complaint) for complaint in validator.iter_errors(self.content))
         fill_defaults(self.content, validator.schema)
@@ -84,7 +84,8 @@ def _validator(schema: str) -> jsonschema.Draft202012Validator:
 def value_problems(schema: str, key: tuple[str, str], value: Any, *, path: KeyPath) -> list[Problem]:
     """What the schema has against `value` as the value of `key`, told of `path`, where it stands instead."""
     validator = _validator(schema)
-    part = validator.schema["properties"][key[0]]["properties"][key[1]]
+    schema_document: Any = validator.schema
+    part = schema_document["properties"][key[0]]["properties"][key[1]]
     complaints = validator.evolve(schema=part).iter_errors(value)
     return [replace(problem, path=path) for problem in map(partial(_problem, name=key[1]), complaints)]
 
@@ -110,16 +111,17 @@ def _syntax_error(message: str, text: str) -> tuple[int, str]:
 def _problem(error: ValidationError, *, name: str | None = None) -> Problem:
     """A schema's complaint in the words of somebody who wants to mend it."""
     path = tuple(error.absolute_path)
-    match error.validator:
-        case "additionalProperties":
-            return _unknown_key(error, path)
-        case "required":
-            missing = next(key for key in error.validator_value if key not in error.instance)
-            return Problem(path, f'the key "{missing}" is missing', "see spec/README.md")
-        case "oneOf" | "anyOf" if error.context and "title" not in error.schema:
-            return _problem(best_match(error.context))
-    name = name or _spoken(path)
-    return Problem(path, f"{name} = {_toml(error.instance)}: {_expected(error)}", _example(error.schema))
+    schema: Any = error.schema
+    wanted: Any = error.validator_value
+    instance: Any = error.instance
+    if error.validator == "additionalProperties":
+        return _unknown_key(path, instance, known=schema["properties"])
+    if error.validator == "required":
+        missing = next(key for key in wanted if key not in instance)
+        table = f" in [{_spoken(path)}]" if path else ""
+        return Problem(path, f'the key "{missing}" is missing{table}', "spec/README.md explains it")
+    expected = f"not {schema['title']}" if "title" in schema else _expected(str(error.validator), wanted)
+    return Problem(path, f"{name or _spoken(path)} = {_toml(instance)}: {expected}", _example(schema))
 
 
 def _spoken(path: KeyPath) -> str:
@@ -128,20 +130,19 @@ def _spoken(path: KeyPath) -> str:
     return text.removeprefix(".") or "the file"
 
 
-def _unknown_key(error: ValidationError, path: KeyPath) -> Problem:
-    known = error.schema["properties"]
-    unknown = next(key for key in error.instance if key not in known)
+def _unknown_key(path: KeyPath, table_content: Iterable[str], *, known: Iterable[str]) -> Problem:
+    unknown = next(key for key in table_content if key not in known)
     table = f" in [{_spoken(path)}]" if path else ""
     return Problem((*path, unknown), f'unknown key "{unknown}"{table}', nearest(unknown, known))
 
 
-def _expected(error: ValidationError) -> str:
-    value = error.validator_value
-    if "title" in error.schema:
-        return f"not {error.schema['title']}"
-    match error.validator:
+def _expected(check: str, value: Any) -> str:
+    """What a check of JSON Schema wants, in words."""
+    match check:
         case "type":
-            return f"not {_TYPES.get(value, value) if isinstance(value, str) else ' or '.join(value)}"
+            return "not " + " or ".join(
+                _TYPES[kind] for kind in ([value] if isinstance(value, str) else value)
+            )
         case "enum":
             return "not one of " + ", ".join(_toml(entry) for entry in value)
         case "const":
@@ -158,11 +159,11 @@ def _expected(error: ValidationError) -> str:
             return "must not be empty"
         case "uniqueItems":
             return "names something twice"
-    return error.message
+    return f"against the schema's {check} = {_toml(value)}"
 
 
-def _example(schema: Any) -> str | None:
-    if not isinstance(schema, dict) or not schema.get("examples"):
+def _example(schema: Mapping[str, Any]) -> str | None:
+    if "examples" not in schema:
         return None
     return "for example " + " or ".join(_toml(example) for example in schema["examples"])
 

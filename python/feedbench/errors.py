@@ -9,8 +9,8 @@ FeedbenchError
 ├── TargetError         a target did not build, start, answer or end as its contract says
 └── HostError           the machine does not allow what was asked of it
 
-Each carries what happened, where, and what to try; the command line prints exactly that, on one line each, and ends
-with status 1 (2 for a mistake in the arguments).
+Each carries what happened, where, and what to try; the command line prints exactly that, on one line,
+and ends with status 1 (2 for a mistake in the arguments).
 """
 
 from __future__ import annotations

@@ -12,12 +12,12 @@ LONGEST_HEAD = 65536
 
 
 class HandshakeError(Exception):
-    """The server did not answer as RFC 6455, section 4.2.2, wants; the message says in what."""
+    """The server did not answer as RFC 6455, section 4.2.2, wants; the message says how."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The server's answer: header names in small letters; `rest` is what came after the head, frames already."""
+    """The server's answer: header names in small letters; `rest` came after the head, frames already."""
 
     status: int
     headers: Mapping[str, str]
@@ -52,7 +52,7 @@ def request(*, path: str, host: str, headers: Mapping[str, str | None]) -> bytes
 
 
 def exchange(connection: socket.socket, request_head: bytes) -> Answer:
-    """Sends `request_head`; the answer's head, with whatever came along. HandshakeError when there is none."""
+    """Sends `request_head`; the answer's head, with what came along. HandshakeError when there is none."""
     connection.sendall(request_head)
     received = b""
     while b"\r\n\r\n" not in received:

@@ -1,8 +1,8 @@
 """Starts a target's server and ends it again, leaving no process behind.
 
 The server gets a process group of its own, its knobs as FEEDBENCH_<KNOB>, and is ready when a real handshake
-succeeds (spec/README.md, Server). It stays in the session of whoever starts it: a session is a scheduling autogroup,
-and a run's shield must cover its servers (host/shield.py). It is killed when feedbench itself is.
+succeeds (spec/README.md, Server). It stays in the session of whoever starts it: a session is a scheduling
+autogroup, and a run's shield must cover its servers (host/shield.py). It is killed when feedbench itself is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class UnsupportedError(TargetError):
 
 @dataclass(frozen=True)
 class Ending:
-    """How a server ended: its status (negative: the signal), how long SIGTERM took, whether it had to be killed."""
+    """How a server ended: `status` is negative for a signal; `seconds` is how long SIGTERM took."""
 
     status: int
     seconds: float
@@ -87,7 +87,7 @@ class Server:
         return None if status is None else _death(self.target, status, self.log)
 
     def wait_ready(self, *, deadline_s: float, path: str = "/echo") -> None:
-        """Returns after the first successful handshake; TargetError when the server dies or the time is over."""
+        """Returns after the first successful handshake; TargetError when it dies or the time is over."""
         give_up = time.monotonic() + deadline_s
         last = "it never listened"
         while time.monotonic() < give_up:
@@ -108,7 +108,7 @@ class Server:
         )
 
     def stop(self) -> Ending:
-        """SIGTERM to the whole process group, SIGKILL to whatever is left after the grace time. Idempotent."""
+        """SIGTERM to the whole process group, SIGKILL to what is left after the grace time. Idempotent."""
         if self.ending is not None:
             return self.ending
         tree = _tree(self.pid)
@@ -122,7 +122,7 @@ class Server:
         seconds = time.monotonic() - started
         _signal_group(self.pid, signal.SIGKILL)
         for process in tree:
-            # A child in a session of its own is beyond the group's reach. psutil checks that the pid is still the same.
+            # A child in its own session is beyond the group's reach. psutil checks that the pid is still its.
             with _ignoring_gone():
                 process.kill()
         self.ending = Ending(status=self.process.wait(), seconds=seconds, killed=killed)
@@ -173,7 +173,7 @@ def _start_ready(
     cpus: Collection[int] | None,
     deadline_s: float,
 ) -> Server:
-    """Between finding a free port and the server's bind another process may take it: then a new one is tried."""
+    """Between finding a free port and the server's bind another may take it: then a new one is tried."""
     attempts = PORT_ATTEMPTS if port is None else 1
     for attempt in range(1, attempts + 1):
         chosen = port if port is not None else free_port(host)
@@ -249,7 +249,7 @@ def log_tail(log: Path, *, lines: int = LOG_TAIL_LINES) -> str:
 
 @contextmanager
 def _calling_thread_on(cpus: Collection[int] | None) -> Iterator[None]:
-    """A child inherits the affinity of the thread that starts it, so that no thread of it ever runs elsewhere."""
+    """A child inherits the affinity of the thread that starts it: no thread of it ever runs elsewhere."""
     if cpus is None:
         yield
         return

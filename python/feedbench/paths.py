@@ -21,13 +21,15 @@ class Project:
 
     @classmethod
     def find(cls, start: Path | None = None) -> Project:
-        """The nearest project above `start` (the current folder), else the checkout that feedbench runs from."""
+        """The nearest project above `start` (the current folder), else feedbench's own checkout."""
         begin = (start or Path.cwd()).resolve()
         for folder in (begin, *begin.parents, *Path(__file__).resolve().parents):
             if (folder / "targets").is_dir() and (folder / "spec").is_dir():
                 return cls(folder)
         raise FeedbenchError(
-            "this is not a feedbench checkout", where=str(begin), hint="change into the folder that holds targets/ and spec/"
+            "this is not a feedbench checkout",
+            where=str(begin),
+            hint="change into the folder that holds targets/ and spec/",
         )
 
     @property
@@ -121,14 +123,19 @@ def read_json(path: Path, *, needed_for: str) -> Any:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise RunDirectoryError("the file is missing", where=str(path), hint=f"it is needed to {needed_for}") from error
+        raise RunDirectoryError(
+            "the file is missing", where=str(path), hint=f"it is needed to {needed_for}"
+        ) from error
     except json.JSONDecodeError as error:
         raise RunDirectoryError(
-            f"the file is not whole JSON ({error.msg}, line {error.lineno})", where=str(path), hint="was it cut short?"
+            f"the file is not whole JSON ({error.msg}, line {error.lineno})",
+            where=str(path),
+            hint="was it cut short?",
         ) from error
     if isinstance(document, dict) and document.get("schema", SCHEMA) != SCHEMA:
         raise RunDirectoryError(
-            f"schema {document['schema']} is not the one that this feedbench reads ({SCHEMA})", where=str(path)
+            f"schema {document['schema']} is not the one that this feedbench reads ({SCHEMA})",
+            where=str(path),
         )
     return document
 
@@ -142,4 +149,6 @@ def write_json(path: Path, document: Any) -> None:
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise RunDirectoryError(f"cannot write it: {error.strerror}", where=str(path), hint="is the disk full?") from error
+        raise RunDirectoryError(
+            f"cannot write it: {error.strerror}", where=str(path), hint="is the disk full?"
+        ) from error

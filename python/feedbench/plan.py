@@ -53,7 +53,7 @@ LOCAL = Host(name="local", address="127.0.0.1")
 
 @dataclass(frozen=True)
 class Process:
-    """Started fresh in each block. `knobs` are passed as FEEDBENCH_<KNOB>; the control's delay is one of them."""
+    """Started fresh in each block. `knobs` are passed as FEEDBENCH_<KNOB>, the control's delay too."""
 
     id: str
     target: str
@@ -86,7 +86,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Round:
-    """Cells measured together: one engine call, sliced against each other, or each in turn by its own client."""
+    """Cells measured together: sliced in one engine call, or in turn, each by its own client."""
 
     id: str
     cells: tuple[str, ...]
@@ -96,7 +96,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Question:
-    """The cells to be compared, without copies. A None for sentinel or control means that nothing may be ranked."""
+    """The cells to compare, without copies. Without a sentinel or a control nothing may be ranked."""
 
     id: str
     text: str
@@ -109,7 +109,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Block:
-    """One repetition: the order in which processes start and rounds run, and the seed for the engine's slices."""
+    """One repetition: in which order processes start and rounds run; the seed is for the engine's slices."""
 
     index: int
     seed: int
@@ -128,7 +128,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Plan:
-    """Knows all that the later stages need of the scenario, so that a run directory can be read far from home."""
+    """All that later stages need of the scenario, so that a run directory can be read far from home."""
 
     scenario: str
     title: str
@@ -216,7 +216,7 @@ _PLAIN = ("scenario", "title", "question", "analysis", "pages", "seed", "compare
 
 
 def read_plan(path: Path) -> Plan:
-    """The plan in a plan.json; RunDirectoryError when it is missing, cut short, of another schema or incomplete."""
+    """The plan in a plan.json; RunDirectoryError when it is missing, cut short or of another schema."""
     document = read_json(path, needed_for="know what was to be measured")
     try:
         return Plan.from_json(document)

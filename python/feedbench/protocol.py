@@ -1,4 +1,4 @@
-"""How a scenario is measured: blocks and slices (Protocol), what spoils a block (Gates), what must hold (Expect).
+"""How it is measured: blocks and slices (Protocol), what spoils a block (Gates), what must hold (Expect).
 
 The reasons for each default are in METHODOLOGY.md.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Protocol:
-    """Durations in ns; `slice_ns` None: targets one after the other; warm-up and measuring are per cell and block."""
+    """`slice_ns` None: targets one after the other; warm-up and measuring are per cell and block."""
 
     blocks: int = 11
     slice_ns: int | None = 25_000_000
@@ -38,7 +38,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Gates:
-    """Limits on the environment, blind to the target: a block beyond one is counted and shown, but not used."""
+    """Limits on the environment, blind to the target; a block beyond one is shown, but not used."""
 
     lateness_p999_share: float = 0.10
     achieved_rate_share: float = 0.01
@@ -56,7 +56,7 @@ class Gates:
 
 @dataclass(frozen=True)
 class Expect:
-    """Messages, over a whole cell, that may be lost, duplicated, out of order or wrong: it ran right when no more are."""
+    """It ran right when no more messages of a cell than these are lost, duplicated, out of order or wrong."""
 
     lost: int = 0
     duplicated: int = 0

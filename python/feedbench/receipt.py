@@ -1,7 +1,8 @@
-"""What a build left behind: which version, by which toolchain, from which sources (spec/README.md, Build receipt)."""
+"""What a build left behind: which version, by which toolchain, from which sources (spec/README.md)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +15,10 @@ BuildState = Literal["built", "available", "missing", "failed"]
 
 @dataclass(frozen=True)
 class Receipt:
-    """`reason` says why it is not built; `log` is the build's output; `seconds` is how long it took."""
+    """`reason` says why it is not built; `log` is the build's output; `seconds` is how long it took.
+
+    `options` are the manifest's, so that a run directory can be read far from home.
+    """
 
     target: str
     state: BuildState
@@ -28,13 +32,14 @@ class Receipt:
     started_unix_ns: int
     seconds: float
     log: str | None
+    options: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self)}
 
 
 def read_receipt(path: Path) -> Receipt:
-    """The receipt in `path`; RunDirectoryError when it is missing, cut short, of another schema or incomplete."""
+    """The receipt in `path`; RunDirectoryError when it is missing, cut short or of another schema."""
     document = read_json(path, needed_for="know what was built")
     try:
         fields = {name: value for name, value in document.items() if name != "schema"}

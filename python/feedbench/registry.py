@@ -25,7 +25,7 @@ VERSION_ARGUMENTS = ("--version", "-version", "version")
 
 @dataclass(frozen=True)
 class State:
-    """Whether a target can be used: `built`, `available` (it could be built), `missing` (a tool) or `failed`."""
+    """`built`, `available` (it could be built), `missing` (a tool is) or `failed` (its last build did)."""
 
     state: BuildState
     reason: str | None
@@ -79,14 +79,14 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def discover(project: Project, *, probe: Callable[[Need], str | None] | None = None) -> Registry:
-    """Reads every manifest; `probe` says what is wrong with a need (None: nothing), by default by looking on PATH."""
+    """Reads every manifest. `probe` says what is wrong with a need, None when nothing is."""
     folders = sorted(manifest.parent for manifest in project.targets.glob(f"*/*/{MANIFEST}"))
     targets = tuple(read_target(folder, root=project.targets) for folder in folders)
     ask = remembering(probe or missing_need)
     return Registry(
         targets=targets,
         states={
-            target.name: target_state(target, receipt=_receipt(project, target), probe=ask)
+            target.name: target_state(target, receipt=read_latest_receipt(project, target.name), probe=ask)
             for target in targets
         },
     )
@@ -98,7 +98,7 @@ def receipt_path(project: Project, target: str) -> Path:
 
 
 def target_state(target: Target, *, receipt: Receipt | None, probe: Callable[[Need], str | None]) -> State:
-    """Pure but for `probe`: a missing tool outweighs an old receipt, since the server could not run either."""
+    """A missing tool outweighs an old receipt, since the server could not run either."""
     for need in target.needs:
         if (lack := probe(need)) is not None:
             return State("missing", lack, None)
@@ -108,7 +108,7 @@ def target_state(target: Target, *, receipt: Receipt | None, probe: Callable[[Ne
 
 
 def remembering(probe: Callable[[Need], str | None]) -> Callable[[Need], str | None]:
-    """Asks for each need once: many targets want the same tool, and `java -version` takes a quarter second."""
+    """Asks for each need once: many targets want the same tool, and asking starts a process."""
     known: dict[Need, str | None] = {}
 
     def ask(need: Need) -> str | None:
@@ -163,10 +163,10 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(parts)
 
 
-def _receipt(project: Project, target: Target) -> Receipt | None:
-    path = receipt_path(project, target.name)
+def read_latest_receipt(project: Project, target: str) -> Receipt | None:
+    """Of the latest build; None when there is none, or only one cut short, which proves nothing."""
+    path = receipt_path(project, target)
     try:
         return read_receipt(path) if path.exists() else None
     except FeedbenchError:
-        # A receipt cut short proves nothing; the next build writes it anew.
         return None

@@ -1,7 +1,8 @@
 """Raw samples, one record a message: reads and writes `samples.fbs` (layout in spec/README.md).
 
 A file is mapped, not loaded, and its times stay unsigned 64-bit integers: no value passes through a float.
-A file that was cut short (full disk, killed process) still gives its whole records, and says that it is incomplete.
+A file that was cut short (full disk, killed process) still gives its whole records, and says that it is
+incomplete.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def read_samples(path: Path, *, verify: bool = True) -> Samples:
 
 
 def write_samples(path: Path, records: Records, *, name: str, drop_first: float = 0.0) -> None:
-    """Writes a whole file: `records` (dtype RECORD) of the cell or target `name`, times on CLOCK_MONOTONIC."""
+    """Writes a whole file: `records` (dtype RECORD) of the cell `name`, times on CLOCK_MONOTONIC."""
     header = {"clock": "CLOCK_MONOTONIC", "name": name, "columns": COLUMNS, "drop_first": drop_first}
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-(_PREFIX_BYTES + len(text)) % RECORD.itemsize)

@@ -23,7 +23,7 @@ TARGET = "target"
 
 @dataclass(frozen=True)
 class Control:
-    """A copy of `target` that waits `delay_ns` before each answer; the analysis must find it, with sign and size."""
+    """A copy of `target` that waits `delay_ns` before each answer; the analysis must find just that."""
 
     target: str
     delay_ns: int
@@ -39,7 +39,7 @@ class Excluded:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`targets` are names in the scenario's order; `load` holds every key of [load]; knob values are texts."""
+    """`targets` are names in the scenario's order; `load` holds every key of [load]; knobs are texts."""
 
     path: Path
     name: str
@@ -55,6 +55,7 @@ class Scenario:
     sentinel: str
     control: Control | None
     protocol: Protocol
+    seed: int
     gates: Gates
     load: Mapping[str, Any]
     knobs: Mapping[str, str]
@@ -71,7 +72,7 @@ class Scenario:
 
 
 def read_scenario(path: Path, *, registry: Registry, root: Path) -> Scenario:
-    """The scenario in `path`; ScenarioError names file and line, and what to try. `root` is the checkout's folder."""
+    """The scenario in `path`; ScenarioError names line and hint. `root` is the checkout's folder."""
     document = TomlDocument.read(path, error=ScenarioError)
     stated = {table: set(document.content.get(table, ())) for table in ("load", "protocol", "knobs")}
     document.check("scenario")
@@ -108,6 +109,7 @@ def _scenario(document: TomlDocument, *, registry: Registry, root: Path) -> Scen
         sentinel=content["sentinel"]["target"] if "sentinel" in content else reference,
         control=Control(control["target"], parse_duration(control["delay"])) if control else None,
         protocol=_protocol(content["protocol"]),
+        seed=content["protocol"]["seed"],
         gates=Gates(**content["gates"]),
         load={**content["load"], "payload": _placed(content["load"]["payload"], folder, root)},
         knobs={knob: spelled(value) for knob, value in content["knobs"].items()},
@@ -145,7 +147,7 @@ def _protocol(content: Mapping[str, Any]) -> Protocol:
 
 
 def _placed(payload: str, folder: Path, root: Path) -> str:
-    """A payload file beside the scenario, said from the checkout's folder, so that the plan is the same everywhere."""
+    """A payload file's path as seen from the checkout's folder: so the plan is the same everywhere."""
     kind, _, name = payload.partition(":")
     if kind not in ("file", "text-file"):
         return payload

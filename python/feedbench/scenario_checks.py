@@ -11,6 +11,7 @@ from feedbench.load import ENGINE, LOAD_DEFAULTS, OWN
 from feedbench.registry import Registry
 from feedbench.suggest import nearest
 from feedbench.target import DEFAULT, Target
+from feedbench.toml_lines import KeyPath
 from feedbench.units import parse_duration
 
 # The keys that each pacer reads; stating another has no effect, which nobody means.
@@ -27,7 +28,7 @@ Content = Mapping[str, Any]
 def problems(
     document: TomlDocument, *, registry: Registry, stated: Mapping[str, set[str]]
 ) -> Iterator[Problem]:
-    """Every complaint about a scenario whose schema is right. `stated` are the keys written down in each table."""
+    """Complaints about a scenario whose schema is right. `stated` are the keys written in each table."""
     content = document.content
     yield from _target_problems(content, registry)
     chosen = _chosen(content, registry)
@@ -42,12 +43,22 @@ def problems(
 
 
 def _target_problems(content: Content, registry: Registry) -> Iterator[Problem]:
-    named = [(("targets", index), name) for index, name in enumerate(content["targets"])]
+    named: list[tuple[KeyPath, str]] = [
+        (("targets", index), name) for index, name in enumerate(content["targets"])
+    ]
     named += [(("exclude", index), entry["target"]) for index, entry in enumerate(content["exclude"])]
     for path, pattern in named:
         if not registry.matching(pattern):
             kind = "no target matches" if any(sign in pattern for sign in "*?[") else "there is no target"
             yield Problem(path, f'{kind} "{pattern}"', nearest(pattern, registry.names()))
+    singles: dict[KeyPath, str | None] = {
+        ("reference",): content.get("reference"),
+        ("sentinel", "target"): content.get("sentinel", {}).get("target"),
+        ("control", "target"): content.get("control", {}).get("target"),
+    }
+    for path, name in singles.items():
+        if name is not None and name not in registry.names():
+            yield Problem(path, f'there is no target "{name}"', nearest(name, registry.names()))
 
 
 def _chosen(content: Content, registry: Registry) -> list[Target]:
@@ -96,6 +107,12 @@ def _factor_name_problems(
 
 def _factor_value_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
     for name, values in content["factors"].items():
+        ids = [_in_id(value) for value in values]
+        for index, one in enumerate(ids):
+            if one in ids[:index]:
+                yield Problem(
+                    ("factors", name, index), f'two values would both be called "{one}"', "name one"
+                )
         for index, value in enumerate(values):
             path = ("factors", name, index)
             if name in LOAD_DEFAULTS:
@@ -104,6 +121,11 @@ def _factor_value_problems(content: Content, chosen: list[Target]) -> Iterator[P
                 yield from value_problems("scenario", ("protocol", name), value, path=path)
             else:
                 yield from _knob_value_problems(name, value, chosen, path)
+
+
+def _in_id(value: Any) -> str:
+    """As ids of cells hold it (planner): true and "true" are one there, and so are a/b and a-b."""
+    return (str(value).lower() if isinstance(value, bool) else str(value)).replace("/", "-")
 
 
 def _knob_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
@@ -159,6 +181,7 @@ def _one_in_flight(content: Content) -> bool:
 
 
 def _payload_problems(content: Content, folder: Path) -> Iterator[Problem]:
+    payloads: list[tuple[tuple[str | int, ...], Any]]
     if "payload" in content["factors"]:
         payloads = [
             (("factors", "payload", index), value)

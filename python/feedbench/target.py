@@ -12,7 +12,7 @@ from feedbench.errors import ManifestError
 from feedbench.paths import target_id
 
 MANIFEST = "target.toml"
-ANY_NUMBER = "*"
+ANY = "*"
 DEFAULT = "default"
 
 Command = tuple[str, ...]
@@ -29,9 +29,9 @@ class Need:
 
 @dataclass(frozen=True)
 class Target:
-    """One manifest. Commands are argument lists with their placeholders still in; a None is a step that it lacks.
+    """One manifest. Commands still hold their placeholders; a None is a step that the target lacks.
 
-    `knobs` maps each knob to the values that it takes, the default first, `*` for any whole number.
+    `knobs` maps each knob to the values that it takes, the default first, and `*` (see `takes`).
     `options` are in force by default.
     """
 
@@ -66,9 +66,9 @@ class Target:
         return self.status == "on-hold"
 
     def takes(self, knob: str, value: str) -> bool:
-        """Whether FEEDBENCH_<KNOB>=value is understood."""
+        """Whether the knob can be set so. `*` is any number where the default is one, else any text."""
         allowed = self.knobs.get(knob, ())
-        return value in allowed or (ANY_NUMBER in allowed and value.isdecimal())
+        return value in allowed or (ANY in allowed and (value.isdecimal() or not allowed[0].isdecimal()))
 
 
 def read_target(folder: Path, *, root: Path) -> Target:
@@ -98,11 +98,11 @@ def _knob_problems(knobs: Mapping[str, list[str]]) -> list[Problem]:
     """The default of a knob must be a value, and the whole list must say each value once."""
     problems = []
     for knob, values in knobs.items():
-        if values[0] == ANY_NUMBER or DEFAULT in values:
+        if values[0] == ANY or DEFAULT in values:
             problems.append(
                 Problem(
                     ("knobs", knob),
-                    f'"{ANY_NUMBER}" and "{DEFAULT}" are no first values',
+                    f'"{ANY}" and "{DEFAULT}" are no first values',
                     "begin with the default",
                 )
             )

@@ -1,7 +1,7 @@
 """Which line each key of a TOML file stands on.
 
-Only for text that tomllib has accepted: this scanner knows where keys stand, and leaves judging to the parser.
-Keys inside an inline table or list share the line of the key that holds them.
+Only for text that tomllib has accepted: this scanner finds keys, and leaves judging to the parser.
+The entries of a list have their own lines; keys inside an inline table share the line of its beginning.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from collections.abc import Iterator
 
 KeyPath = tuple[str | int, ...]
 
-# A quoted text of each of TOML's four kinds (long ones first), a comment, a bracket, or a line's end.
+# A quoted text of each of TOML's four kinds (long ones first), a comment, a sign, or anything else but space.
 _TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}|'
     r"'''.*?'{3,5}|"
     r'"(?:\\.|[^"\\\n])*"|'
     r"'[^'\n]*'|"
     r"#[^\n]*|"
-    r"[\[\]{}]|\n",
+    r"[\[\]{},\n]|"
+    r"[^\s\[\]{},#\"']+",
     re.DOTALL,
 )
 _HEADER = re.compile(r"\s*(\[\[?)(.*?)\]\]?\s*(?:#.*)?$")
@@ -41,6 +42,9 @@ def locate(text: str) -> dict[KeyPath, int]:
         path = table if header is not None else (*table, *_dotted(statement))
         for depth in range(1, len(path) + 1):
             lines.setdefault(path[:depth], number)
+        if header is None:
+            for index, offset in enumerate(_entries(statement)):
+                lines[(*path, index)] = number + offset
     return lines
 
 
@@ -54,7 +58,7 @@ def line_of(path: KeyPath, lines: dict[KeyPath, int]) -> int:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Each key with its value, or table header, with the line that it begins on; over several lines where it spans them."""
+    """Each table header, and each key with its value, however many lines long, with its first line."""
     begin, depth = 0, 0
     for token in _TOKEN.finditer(text + "\n"):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
@@ -64,6 +68,28 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
         if statement.strip() and not statement.lstrip().startswith("#"):
             yield text.count("\n", 0, begin) + 1, statement
         begin = token.end()
+
+
+def _entries(statement: str) -> Iterator[int]:
+    """How many lines below the statement's first each entry of its list begins; nothing for other values."""
+    depth, line, awaited = 0, 0, False
+    for token in _TOKEN.finditer(statement):
+        sign = token[0]
+        if sign == "\n":
+            line += 1
+        elif depth == 0:
+            if sign == "{":
+                return
+            depth = 1 if sign == "[" else 0
+            awaited = depth == 1
+        elif depth == 1 and sign == ",":
+            awaited = True
+        elif not sign.startswith("#"):
+            if awaited and depth == 1 and sign != "]":
+                yield line
+                awaited = False
+            depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(sign, 0)
+            line += sign.count("\n")
 
 
 def _inside(path: KeyPath, counts: dict[KeyPath, int]) -> KeyPath:

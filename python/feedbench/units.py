@@ -1,4 +1,4 @@
-"""Durations and counts as people write them: `"25ms"` in a scenario, whole nanoseconds inside, `25 ms` on the screen."""
+"""Durations: `"25ms"` in a scenario, whole nanoseconds inside, `25 ms` on the screen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(duration_ns: int) -> str:
-    """The shortest text that people read at once: `250 ns`, `5 µs`, `25 ms`, `1.5 s`, `4 min 40 s`, `1 h 30 min`."""
+    """As people say it: `250 ns`, `5 µs`, `25 ms`, `1.5 s`, `4 min 40 s`, `1 h 30 min`."""
     if duration_ns < 60 * UNITS_NS["s"]:
         for unit, symbol in (("s", "s"), ("ms", "ms"), ("us", "µs")):
             if duration_ns >= UNITS_NS[unit]:

@@ -139,6 +139,14 @@ impl ExactHistogram {
         self.count
     }
 
+    /// Memory taken, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        std::mem::size_of_val(&*self.dense)
+            + self.sparse.capacity() * std::mem::size_of::<(u64, u64)>()
+            + self.pending.capacity() * std::mem::size_of::<u64>()
+    }
+
     /// `(value in ns, times seen)` in ascending order of value, each value once.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut large = Pairs {

@@ -68,6 +68,8 @@ pub fn write_interval_log<W: Write>(
     let mut serializer = V2DeflateSerializer::new();
     let mut beyond = 0;
     let mut log = IntervalLogWriterBuilder::new()
+        // What the reference writes first; the layout of its lines is that of this version.
+        .add_comment("[Histogram log format version 1.3]")
         .with_start_time(started)
         .with_base_time(started)
         .with_max_value_divisor(1e6)

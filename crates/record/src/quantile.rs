@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 /// A quantile q = numerator / denominator with 0 < q ≤ 1.
 ///
-/// A float would not do: 0.999 × 1000 is 999.0000000000001 in some orders of multiplication, and its ceiling is then
-/// the wrong rank. With integers ⌈q·n⌉ is exact for every n.
+/// A float would not do: 99.9 / 100 is 0.9990000000000001 in `f64`, and the rank of p99.9 among 1,000 values is then
+/// 1,000, the maximum, instead of 999. With integers ⌈q·n⌉ is exact for every n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Quantile {
     numerator: u64,

@@ -83,7 +83,13 @@ impl Header {
     /// A whole message in one frame.
     #[must_use]
     pub fn message(opcode: Opcode, payload_bytes: u64, mask: Option<MaskKey>) -> Self {
-        Self { fin: true, compressed: false, opcode, mask, payload_bytes }
+        Self {
+            fin: true,
+            compressed: false,
+            opcode,
+            mask,
+            payload_bytes,
+        }
     }
 
     /// Length of this header on the wire, 2 to 14 bytes.
@@ -171,7 +177,13 @@ impl Header {
                 None => return Ok(None),
             }
         };
-        let header = Self { fin, compressed: first & 0x40 != 0, opcode, mask, payload_bytes };
+        let header = Self {
+            fin,
+            compressed: first & 0x40 != 0,
+            opcode,
+            mask,
+            payload_bytes,
+        };
         Ok(Some((header, header.encoded_bytes())))
     }
 }
@@ -204,7 +216,17 @@ mod tests {
     /// Lengths around each place where the encoding changes, and any other.
     fn lengths() -> impl Strategy<Value = u64> {
         prop_oneof![
-            prop::sample::select(vec![0, 1, 125, 126, 127, 0xFFFF, 0x1_0000, 0x1_0001, u64::MAX >> 1]),
+            prop::sample::select(vec![
+                0,
+                1,
+                125,
+                126,
+                127,
+                0xFFFF,
+                0x1_0000,
+                0x1_0001,
+                u64::MAX >> 1
+            ]),
             0..=u64::MAX >> 1,
         ]
     }
@@ -242,13 +264,29 @@ mod tests {
     #[test]
     fn refuses_what_rfc_6455_forbids() {
         let table: [(&str, &[u8], FrameError); 7] = [
-            ("RSV2 without an extension", &[0xA1, 0], FrameError::ReservedBits(0b10)),
+            (
+                "RSV2 without an extension",
+                &[0xA1, 0],
+                FrameError::ReservedBits(0b10),
+            ),
             ("opcode 3", &[0x83, 0], FrameError::UnknownOpcode(3)),
             ("a ping in fragments", &[0x09, 0], FrameError::BadControl),
-            ("a ping of 126 bytes", &[0x89, 126, 0, 126], FrameError::BadControl),
+            (
+                "a ping of 126 bytes",
+                &[0x89, 126, 0, 126],
+                FrameError::BadControl,
+            ),
             ("a compressed ping", &[0xC9, 0], FrameError::BadControl),
-            ("125 written in two bytes", &[0x82, 126, 0, 125], FrameError::BadLength),
-            ("65535 written in eight bytes", &[0x82, 127, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], FrameError::BadLength),
+            (
+                "125 written in two bytes",
+                &[0x82, 126, 0, 125],
+                FrameError::BadLength,
+            ),
+            (
+                "65535 written in eight bytes",
+                &[0x82, 127, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF],
+                FrameError::BadLength,
+            ),
         ];
         for (sentence, bytes, error) in table {
             assert_eq!(Header::parse(bytes), Err(error), "{sentence}");
@@ -257,9 +295,15 @@ mod tests {
 
     #[test]
     fn reads_the_examples_of_rfc_6455_section_5_7() {
-        let hello = [0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58];
+        let hello = [
+            0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58,
+        ];
         let mut frame = Vec::new();
-        append(&mut frame, Header::message(Opcode::Text, 5, Some([0x37, 0xfa, 0x21, 0x3d])), b"Hello");
+        append(
+            &mut frame,
+            Header::message(Opcode::Text, 5, Some([0x37, 0xfa, 0x21, 0x3d])),
+            b"Hello",
+        );
         assert_eq!(frame, hello);
     }
 }

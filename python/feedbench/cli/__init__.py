@@ -31,7 +31,8 @@ COMMANDS = (
 
 app = typer.Typer(
     name="feedbench",
-    help="Measures how long market data takes to reach a program, and what each language, library and transport costs.",
+    help="Measures how long market data takes to reach a program, and what each language, library and "
+    "transport costs.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,

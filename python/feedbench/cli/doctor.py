@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from feedbench.cli.common import JSON
 from feedbench.errors import EngineError
 from feedbench.host.brackets import RUNTIMES, Bracket, bracket_runtime
 from feedbench.host.doctor import Check, examine
@@ -29,18 +30,17 @@ STYLES = {"ok": "green", "caution": "yellow", "problem": "bold red"}
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the command line."""
-    app.command("doctor")(doctor)
+    app.command("doctor", short_help="Say what on this machine would spoil a measurement, and what to try.")(
+        doctor
+    )
 
 
 def doctor(
     *,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print facts and checks as one JSON object.")
-    ] = False,
+    as_json: JSON = False,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter loops: a few seconds in all.")] = False,
 ) -> None:
-    """Looks at this machine: clocks of every runtime, jitter of every CPU, scheduling, limits; and says what
-    to try.
+    """Look at this machine: every runtime's clock, every CPU's jitter, scheduling, limits; say what to try.
 
     Ends with status 1 when something is a problem, 0 when there are only cautions.
     """

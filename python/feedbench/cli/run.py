@@ -1,9 +1,117 @@
-"""`feedbench run`."""
+"""`feedbench run`: from a scenario to a report, from wherever the run directory stands."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
 import typer
+
+from feedbench.cli.common import JSON, say
+from feedbench.errors import FeedbenchError
+from feedbench.paths import Project, RunDirectory
+from feedbench.plan import Plan, read_plan
+from feedbench.registry import discover
+from feedbench.run.examined import wrong_servers
+from feedbench.run.prepare import Options, leave_out, new_run, resumed_run, unbuilt
+from feedbench.run.record import read_record
+from feedbench.run.results import cell_statuses
+from feedbench.run.supervisor import supervise
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the command line."""
+    app.command("run", short_help="Measure a scenario, analyse it and write the report.")(run)
+
+
+def run(
+    what: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="SCENARIO | RUN_DIR",
+            help="A scenario file, or the directory of a run to go on with. Default: scenarios/quick.toml.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where a new run goes. Default: runs/TIME-SCENARIO.", show_default=False
+        ),
+    ] = None,
+    blocks: Annotated[
+        int | None, typer.Option(min=1, help="As many blocks, instead of the scenario's.", show_default=False)
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="For the random orders, instead of the scenario's.", show_default=False),
+    ] = None,
+    as_json: JSON = False,
+) -> None:
+    """Measure a scenario: plan, build, verify, run, analyse, report.
+
+    A target that can't be built, or that doesn't echo rightly, is left out and named. ^C ends the run with
+    what it has (twice: at once); `feedbench run RUN_DIR` goes on with it.
+    """
+    project = Project.find()
+    if not project.engine.exists():
+        raise FeedbenchError("the engine is not built", where=str(project.engine), hint="try: make setup")
+    directory = _directory(what, project, out, Options(blocks=blocks, seed=seed))
+    say(f"run directory {directory.path}")
+    plan = read_plan(directory.plan)
+    leave_out(directory, plan, _left_out(directory, plan, project))
+    status = supervise(directory, project=project)
+    if status == 0:
+        _conclude(directory, as_json=as_json)
+    else:
+        _tell_what_stands(directory)
+        raise typer.Exit(status if status > 0 else 1)
+
+
+def _directory(what: Path | None, project: Project, out: Path | None, options: Options) -> RunDirectory:
+    chosen = what or project.scenarios / "quick.toml"
+    if chosen.is_dir():
+        if out is not None or options != Options():
+            raise FeedbenchError("--out, --blocks and --seed are for a new run", where=str(chosen))
+        return resumed_run(chosen, project=project, say=say)
+    return new_run(chosen, project=project, place=out, options=options, say=say)
+
+
+def _left_out(directory: RunDirectory, plan: Plan, project: Project) -> dict[str, str]:
+    """Why a target of the plan is not timed: it did not build, or its answers are wrong."""
+    left_out = unbuilt(directory, plan)
+    servers = sorted({process.target for process in plan.processes} - set(left_out))
+    registry = discover(project)
+    left_out |= wrong_servers(servers, directory=directory, registry=registry, project=project, say=say)
+    for target, reason in left_out.items():
+        say(f"{target}: left out, {reason}")
+    return left_out
+
+
+def _conclude(directory: RunDirectory, *, as_json: bool) -> None:
+    # Both load scientific libraries, which nothing before them needs.
+    from feedbench.analyze import analyze_run, ranking_text
+    from feedbench.report import write_report
+
+    findings = analyze_run(directory)
+    page = write_report(directory)
+    record = read_record(directory)
+    if as_json:
+        counts = Counter(status.verdict for status in cell_statuses(directory))
+        document = {
+            "schema": 1,
+            "run_directory": str(directory.path),
+            "report": str(page),
+            "verdicts": dict(counts),
+        }
+        print(json.dumps({**document, "blocks_done": len(record.blocks_done), "stopped": record.stopped}))
+        return
+    print(ranking_text(findings))
+    print(page)
+
+
+def _tell_what_stands(directory: RunDirectory) -> None:
+    done = len(read_record(directory).blocks_done)
+    say(f"{done} blocks are kept; feedbench run {directory.path} goes on, feedbench analyze works on them")

@@ -185,13 +185,20 @@ def _jitter(cpu: int, found: Mapping[str, Any] | str) -> Check:
         return Check(
             name, "caution", f"not measured: {found}", "make setup builds the engine, which measures it"
         )
-    lost, longest_ns = float(found["lost_share"]), int(found["longest_gap_ns"])
-    quiet = lost <= LOST_SHARE_LIMIT and longest_ns <= GAP_LIMIT_NS
+    other, interrupts = found["descheduled"], found["interrupted"]
+    longest_ns = max(int(cause["gap_ns"]["max"] or 0) for cause in (other, interrupts))
+    quiet = found["lost_share"] <= LOST_SHARE_LIMIT and longest_ns <= GAP_LIMIT_NS
+    advice = (
+        "other work interrupts this CPU: end it, or expect a wide tail (p99 and beyond)"
+        if other["lost_ns"] >= interrupts["lost_ns"]
+        else "interrupts or the hypervisor take this CPU, which no shield cures: expect a wide tail"
+    )
     return Check(
         name,
         "ok" if quiet else "caution",
-        f"{lost:.2%} lost in gaps over 1 µs, the longest {longest_ns / 1000:.0f} µs",
-        None if quiet else "other work interrupts this CPU: the tail (p99 and beyond) will be wide",
+        f"{other['lost_share']:.2%} lost to other work, {interrupts['lost_share']:.2%} to interrupts, "
+        f"the longest gap {longest_ns / 1000:.0f} µs",
+        None if quiet else advice,
     )
 
 

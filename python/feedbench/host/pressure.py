@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from feedbench.host.kernel_files import KernelFiles
+
+TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,7 @@ class Pressure:
     at_ns: int
     steal_ticks: int
     total_ticks: int
+    busy_ticks: Mapping[int, int]  # by CPU
     psi_some_us: int | None  # microseconds in which some task waited for a CPU, since boot
     load_average_1m: float
 
@@ -38,6 +42,7 @@ def read_pressure(files: KernelFiles | None = None) -> Pressure:
         at_ns=time.monotonic_ns(),
         steal_ticks=steal,
         total_ticks=total,
+        busy_ticks=parse_busy(kernel.text("proc/stat")),
         psi_some_us=parse_psi_total(kernel.text("proc/pressure/cpu")),
         load_average_1m=os.getloadavg()[0],
     )
@@ -53,12 +58,36 @@ def parse_stat(text: str | None) -> tuple[int, int]:
     return steal, sum(ticks)
 
 
+def parse_busy(text: str | None) -> dict[int, int]:
+    """Ticks in which each CPU did something: not idle, not waiting for a disk, not stolen."""
+    busy = {}
+    for line in (text or "").splitlines():
+        name, *words = line.split()
+        if name.startswith("cpu") and name != "cpu":
+            ticks = [int(word) for word in words[:7]]
+            busy[int(name.removeprefix("cpu"))] = sum(ticks) - sum(ticks[3:5])
+    return busy
+
+
 def parse_psi_total(text: str | None) -> int | None:
     """The `total=` of the `some` line of /proc/pressure/cpu."""
     for line in (text or "").splitlines():
         if line.startswith("some "):
             return int(line.rsplit("total=", 1)[1])
     return None
+
+
+def other_work_share(before: Pressure, after: Pressure, *, cpus: Iterable[int], own_cpu_ns: int) -> float:
+    """The share of the time of `cpus` that work other than the run's own had, whose `own_cpu_ns` are known.
+
+    Busy time is counted in ticks of 10 ms, so over a second it is good to a per cent or so.
+    """
+    watched = [cpu for cpu in cpus if cpu in before.busy_ticks and cpu in after.busy_ticks]
+    elapsed_ns = (after.at_ns - before.at_ns) * len(watched)
+    if elapsed_ns <= 0:
+        return 0.0
+    busy_ns = sum(after.busy_ticks[cpu] - before.busy_ticks[cpu] for cpu in watched) * TICK_NS
+    return min(1.0, max(0, busy_ns - own_cpu_ns) / elapsed_ns)
 
 
 def shares_between(before: Pressure, after: Pressure) -> PressureShares:

@@ -40,7 +40,7 @@ def end_process(process: subprocess.Popen[bytes], *, first: signal.Signals, grac
     """
     obeyed = True
     if process.returncode is None:
-        process.send_signal(first)
+        os.kill(process.pid, first)  # not send_signal, which would reap it
         obeyed = has_ended(process, within_s=grace_s)
         # Not yet reaped, so the group's id is still ours and can't have passed to a stranger.
         _kill_group(process.pid)

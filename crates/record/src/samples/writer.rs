@@ -9,7 +9,7 @@ use super::{Checksum, Sample, SampleHeader, FOOTER_MAGIC, MAGIC, RECORD_BYTES, V
 /// Appends records to a buffer that exists already, and writes them out where the caller allows it.
 ///
 /// [`append`](Self::append) does not allocate and makes no system call while the buffer has room. A full buffer is
-/// written out inside `append` (about 1.5 ms for the default 1 MiB, most of it the checksum), so a loop that must not
+/// written out inside `append` (a system call for the default 1 MiB), so a loop that must not
 /// be held up gives [`with_capacity`](Self::with_capacity) room for a slice and calls [`flush`](Self::flush) between
 /// slices.
 ///

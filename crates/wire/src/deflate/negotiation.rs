@@ -34,27 +34,30 @@ pub struct Offer {
     pub client_window: ClientWindow,
 }
 
-/// What both ends do from now on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What both ends do from now on, with windows as the answer names them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// The server forgets its window after each message.
     pub server_no_context_takeover: bool,
     /// The client forgets its window after each message.
     pub client_no_context_takeover: bool,
-    /// The server's window is at most 2^bits bytes.
-    pub server_max_window_bits: u8,
-    /// The client's window is at most 2^bits bytes.
-    pub client_max_window_bits: u8,
+    /// The server's window is at most 2^bits bytes; `None` leaves it at the largest.
+    pub server_max_window_bits: Option<u8>,
+    /// The client's window is at most 2^bits bytes; `None` leaves it at the largest.
+    pub client_max_window_bits: Option<u8>,
 }
 
-impl Default for Agreement {
-    fn default() -> Self {
-        Self {
-            server_no_context_takeover: false,
-            client_no_context_takeover: false,
-            server_max_window_bits: LARGEST_WINDOW_BITS,
-            client_max_window_bits: LARGEST_WINDOW_BITS,
-        }
+impl Agreement {
+    /// The window that the server compresses with and the client decompresses with, 8 to 15.
+    #[must_use]
+    pub fn server_window_bits(&self) -> u8 {
+        self.server_max_window_bits.unwrap_or(LARGEST_WINDOW_BITS)
+    }
+
+    /// The window that the client compresses with and the server decompresses with, 8 to 15.
+    #[must_use]
+    pub fn client_window_bits(&self) -> u8 {
+        self.client_max_window_bits.unwrap_or(LARGEST_WINDOW_BITS)
     }
 }
 
@@ -96,7 +99,8 @@ impl Offer {
     }
 
     /// The answer of a server that wants `wanted`, within what this offer allows: windows are the smaller of both,
-    /// and a client that did not mention its window keeps the largest.
+    /// and a client that did not mention its window keeps the largest. A window that was asked for is always
+    /// named in the answer, even the largest (RFC 7692, 7.1.2.1).
     #[must_use]
     pub fn answer(&self, wanted: Agreement) -> Agreement {
         Agreement {
@@ -104,14 +108,14 @@ impl Offer {
                 || wanted.server_no_context_takeover,
             client_no_context_takeover: self.client_no_context_takeover
                 || wanted.client_no_context_takeover,
-            server_max_window_bits: self
-                .server_max_window_bits
-                .unwrap_or(LARGEST_WINDOW_BITS)
-                .min(wanted.server_max_window_bits),
+            server_max_window_bits: match self.server_max_window_bits {
+                None => wanted.server_max_window_bits,
+                Some(asked) => Some(asked.min(wanted.server_window_bits())),
+            },
             client_max_window_bits: match self.client_window {
-                ClientWindow::Unmentioned => LARGEST_WINDOW_BITS,
+                ClientWindow::Unmentioned => None,
                 ClientWindow::Negotiable => wanted.client_max_window_bits,
-                ClientWindow::AtMost(bits) => bits.min(wanted.client_max_window_bits),
+                ClientWindow::AtMost(bits) => Some(bits.min(wanted.client_window_bits())),
             },
         }
     }
@@ -153,16 +157,16 @@ impl Offer {
                     "the server answers with a larger client_max_window_bits than was offered",
                 );
             }
-            (_, Some(Some(given))) => given,
-            (ClientWindow::AtMost(offered), None) => offered,
-            (_, None) => LARGEST_WINDOW_BITS,
+            (_, Some(Some(given))) => Some(given),
+            (ClientWindow::AtMost(offered), None) => Some(offered),
+            (_, None) => None,
         };
         Ok(Agreement {
             server_no_context_takeover: answer.server_no_context_takeover,
             // A client that announced it keeps to it, answered or not (RFC 7692, 7.1.1.2).
             client_no_context_takeover: answer.client_no_context_takeover
                 || self.client_no_context_takeover,
-            server_max_window_bits: answer.server_max_window_bits.unwrap_or(LARGEST_WINDOW_BITS),
+            server_max_window_bits: answer.server_max_window_bits,
             client_max_window_bits,
         })
     }
@@ -237,13 +241,12 @@ impl fmt::Display for Offer {
 
 impl fmt::Display for Agreement {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let smaller = |bits: u8| (bits < LARGEST_WINDOW_BITS).then_some(bits);
         write_parameters(
             formatter,
             self.server_no_context_takeover,
             self.client_no_context_takeover,
-            smaller(self.server_max_window_bits),
-            smaller(self.client_max_window_bits).map(Some),
+            self.server_max_window_bits,
+            self.client_max_window_bits.map(Some),
         )
     }
 }

@@ -1,0 +1,45 @@
+//! Replays the fuzzer's seeds, and the inputs that once broke a parser, without a fuzzer.
+
+use std::fs;
+use std::path::Path;
+
+fn replay(target: &str, property: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fuzz/seeds")
+        .join(target);
+    let mut replayed = 0;
+    for entry in
+        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    {
+        let path = entry.unwrap().path();
+        let bytes = fs::read(&path).unwrap();
+        eprintln!("{}", path.display()); // shown if the property fails
+        property(&bytes);
+        replayed += 1;
+    }
+    assert!(
+        replayed >= 5,
+        "only {replayed} seeds in {}",
+        folder.display()
+    );
+}
+
+#[test]
+fn frame() {
+    replay("frame", feedbench_fuzz_properties::frame);
+}
+
+#[test]
+fn handshake() {
+    replay("handshake", feedbench_fuzz_properties::handshake);
+}
+
+#[test]
+fn inflate() {
+    replay("inflate", feedbench_fuzz_properties::inflate);
+}
+
+#[test]
+fn samples() {
+    replay("samples", feedbench_fuzz_properties::samples);
+}

@@ -1,0 +1,229 @@
+"""The answer to one question: decisions about each pair, and a ranking where the run has earned one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from feedbench.analyze import gates
+from feedbench.analyze.cells import CellValues
+from feedbench.analyze.controls import Pair, judge_control, sentinel_ratios
+from feedbench.analyze.decide import (
+    FEWEST_BLOCKS,
+    Comparison,
+    Margin,
+    Outcome,
+    compare_paired,
+    correct,
+    log_ratios,
+    margin_of,
+)
+from feedbench.analyze.effects import cliffs_delta
+from feedbench.analyze.findings import (
+    ControlFinding,
+    Decision,
+    DroppedBlock,
+    Estimate,
+    QuestionFinding,
+    Ranked,
+    SentinelFinding,
+)
+from feedbench.analyze.gates import RoundGates
+from feedbench.analyze.intervals import lower_median, median_interval
+from feedbench.analyze.rank import first_tier, probability_first, rank_intervals, tiers
+from feedbench.plan import Cell, Plan, Question
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What sentinel and control allow: a reason to print no ranking, and the outcomes that may stand."""
+
+    withheld: str | None
+    outcomes: frozenset[Outcome]
+
+
+def answer(
+    plan: Plan,
+    question: Question,
+    cells: Mapping[str, CellValues],
+    sentinels: Mapping[Pair, SentinelFinding],
+    rounds: Sequence[RoundGates],
+) -> QuestionFinding:
+    """`cells`: values of every cell of the plan; `rounds`: the gates of the rounds that measured the
+    question's.
+    """
+    headline = plan.protocol.quantiles[0]
+    measured = [cell for cell in question.cells if cells[cell].quantiles[headline]]
+    sentinel = sentinels[question.sentinel] if question.sentinel else None
+    control = judge_control(plan, question, cells)
+    used = {block for cell in question.cells for block in cells[cell].quantiles[headline]}
+    trust = judge_trust(len(used), len(measured), sentinel, control)
+    decisions = tuple(
+        _trusted(decision, trust)
+        for name in plan.protocol.quantiles
+        for decision in _decide(plan, question, cells, name)
+    )
+    return QuestionFinding(
+        id=question.id,
+        text=question.text,
+        fixed=question.fixed,
+        compare=question.compare,
+        quantiles=plan.protocol.quantiles,
+        blocks_used=len(used),
+        blocks_dropped=_dropped(rounds),
+        ranking=() if trust.withheld else _ranking(plan, question, cells, measured, decisions),
+        withheld=trust.withheld,
+        decisions=decisions,
+        margins={
+            name: _margin(plan, question, cells, name, question.cells) for name in plan.protocol.quantiles
+        },
+        sentinel=sentinel,
+        control=control,
+        gates=gates.summarize(rounds, plan.gates.to_json()),
+    )
+
+
+def judge_trust(
+    blocks: int, measured: int, sentinel: SentinelFinding | None, control: ControlFinding | None
+) -> Trust:
+    """A false alarm of the sentinel voids everything; a control not found voids what was *not* seen."""
+    nothing: frozenset[Outcome] = frozenset()
+    only_differences: frozenset[Outcome] = frozenset({"different"})
+    if blocks < FEWEST_BLOCKS:
+        text = f"{blocks} blocks are left, and no exact test says anything below {FEWEST_BLOCKS}"
+        return Trust(text, nothing)
+    if measured < 2:
+        return Trust("fewer than two of its cells were measured", nothing)
+    if sentinel is None:
+        return Trust("it has no A/A sentinel to show that equals come out equal", nothing)
+    if not sentinel.passed:
+        return Trust(f"the A/A sentinel failed: {_told(sentinel)}", nothing)
+    if control is None:
+        return Trust("it has no control to show that a known delay would be found", only_differences)
+    if not control.sensitive:
+        return Trust(
+            f"the control was not found: a delay of {control.delay_ns:,} ns stayed within the noise",
+            only_differences,
+        )
+    if not control.passed:
+        return Trust(f"the control came out with the wrong sign or size: {_sized(control)}", nothing)
+    return Trust(None, frozenset({"different", "equivalent"}))
+
+
+def label(cell: Cell, compare: str) -> str:
+    """What stands for a cell in a question: its target, or the value of the compared factor."""
+    return cell.target if compare == "target" else f"{compare}={_spoken(cell.factors[compare])}"
+
+
+def _told(sentinel: SentinelFinding) -> str:
+    odd = [
+        f"{name} {comparison.ratio:.3f}" if comparison.ratio else f"{name} without a common block"
+        for name, comparison in sentinel.decisions.items()
+        if comparison.outcome == "different" or comparison.blocks == 0
+    ]
+    return f"two copies of one program differ ({', '.join(odd)})"
+
+
+def _sized(control: ControlFinding) -> str:
+    least, most = control.expected_ns
+    meant = f"{least:,} ns" if most == least else f"at least {least:,} ns"
+    low, high = control.interval_ns or (0, 0)
+    return f"{meant} added, {control.found_ns:,} ns found ({low:,} to {high:,})"
+
+
+def _spoken(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _decide(plan: Plan, question: Question, cells: Mapping[str, CellValues], name: str) -> list[Decision]:
+    """All pairs at one quantile: one family for Holm."""
+    pairs = list(combinations(question.cells, 2))
+    family = correct(
+        [_compare(plan, question, cells, name, pair) for pair in pairs], confidence=plan.protocol.confidence
+    )
+    return [
+        Decision(
+            pair=(label(plan.cell(first), question.compare), label(plan.cell(second), question.compare)),
+            cells=(first, second),
+            quantile=name,
+            comparison=comparison,
+            cliffs_delta=cliffs_delta(cells[first].sampled_ns, cells[second].sampled_ns),
+        )
+        for (first, second), comparison in zip(pairs, family, strict=True)
+    ]
+
+
+def _compare(
+    plan: Plan, question: Question, cells: Mapping[str, CellValues], name: str, pair: Pair
+) -> Comparison:
+    first, second = (cells[cell].quantiles[name] for cell in pair)
+    margin = _margin(plan, question, cells, name, pair)
+    return compare_paired(
+        log_ratios(first, second), margin, confidence=plan.protocol.confidence, seed=plan.seed
+    )
+
+
+def _margin(
+    plan: Plan, question: Question, cells: Mapping[str, CellValues], name: str, among: Sequence[str]
+) -> Margin:
+    """Over the cells `among`: a pair's own margin, or the question's, which is that of its fastest cell."""
+    return margin_of(
+        [cells[cell].quantiles[name] for cell in among],
+        margin_ratio=plan.protocol.margin_ratio,
+        margin_ns=plan.protocol.margin_ns,
+        sentinel=sentinel_ratios(question.sentinel, name, cells),
+        confidence=plan.protocol.confidence,
+        seed=plan.seed,
+    )
+
+
+def _trusted(decision: Decision, trust: Trust) -> Decision:
+    if decision.outcome in trust.outcomes:
+        return decision
+    return replace(decision, comparison=replace(decision.comparison, outcome="undecided"))
+
+
+def _ranking(
+    plan: Plan,
+    question: Question,
+    cells: Mapping[str, CellValues],
+    measured: Sequence[str],
+    decisions: Sequence[Decision],
+) -> tuple[Ranked, ...]:
+    """By the headline quantile, in the order of its value; what that order is worth, the intervals say."""
+    headline = plan.protocol.quantiles[0]
+    typical = {cell: lower_median(list(cells[cell].quantiles[headline].values())) for cell in measured}
+    slower = [
+        decision.cells if (decision.comparison.ratio or 1) < 1 else decision.cells[::-1]
+        for decision in decisions
+        if decision.quantile == headline and decision.outcome == "different"
+    ]
+    ranks = rank_intervals(measured, slower)
+    tier = first_tier(tiers(sorted(measured, key=typical.__getitem__), slower))
+    first = probability_first({cell: cells[cell].quantiles[headline] for cell in measured}, seed=plan.seed)
+    ranked = [
+        Ranked(
+            label=label(plan.cell(cell), question.compare),
+            target=plan.cell(cell).target,
+            cell=cell,
+            rank=ranks[cell],
+            tier=tier[cell],
+            probability_first=first[cell],
+            estimates={name: _estimate(plan, cells[cell], name) for name in plan.protocol.quantiles},
+        )
+        for cell in sorted(measured, key=typical.__getitem__)
+    ]
+    return tuple(ranked)
+
+
+def _estimate(plan: Plan, cell: CellValues, name: str) -> Estimate:
+    values = list(cell.quantiles[name].values())
+    if not values:
+        return Estimate(None, None)
+    return Estimate(lower_median(values), median_interval(values, plan.protocol.confidence))
+
+
+def _dropped(rounds: Sequence[RoundGates]) -> tuple[DroppedBlock, ...]:
+    drops = {(drop.block, drop.gate): drop for entry in rounds for drop in entry.dropped}
+    return tuple(drops[key] for key in sorted(drops))

@@ -1,0 +1,382 @@
+"""From a scenario to a plan: a pure function, so the same scenario, registry and seed give the same plan.
+
+Factors of the engine (load keys, cpus_awake) make conditions, factors of the target (knobs) make processes;
+a cell is one process under one condition. What cannot be done is left out by name, with the reason.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from feedbench.load import ENGINE, OWN, Load
+from feedbench.plan import (
+    LOCAL,
+    Block,
+    Cell,
+    Condition,
+    Copy,
+    FactorValue,
+    Host,
+    Plan,
+    Process,
+    Question,
+    Round,
+    Skipped,
+)
+from feedbench.registry import Registry
+from feedbench.scenario import TARGET, Scenario, spelled
+from feedbench.target import DEFAULT, Target
+
+__all__ = ["make_plan"]
+
+# One engine call has one of each, so a round cannot mix their values even where they are what is compared.
+ROUND_FACTORS = ("cpus_awake", "client", "transport")
+
+# What a block costs besides warm-up and measuring, for the estimate: measured on two cores with quick.toml.
+START_NS = 250_000_000
+STOP_NS = 50_000_000
+ROUND_NS = 300_000_000
+
+Factors = Mapping[str, FactorValue]
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """A target, or a copy of one, with one value of every knob factor. Its `knobs` are passed to the process.
+
+    `marked` are the knobs that its id names, unless they are at the manifest's default.
+    """
+
+    target: Target
+    copy: Copy | None
+    factors: Factors
+    knobs: Mapping[str, str]
+    marked: Mapping[str, str]
+
+    @property
+    def id(self) -> str:
+        marks = [f"{knob}={_in_id(value)}" for knob, value in self.marked.items()]
+        return "~".join([self.target.id, *marks, *([self.copy] if self.copy else [])])
+
+
+def make_plan(scenario: Scenario, registry: Registry, *, seed: int | None = None, host: Host = LOCAL) -> Plan:
+    """`seed` None takes the scenario's. Targets that are missing, failed to build or on hold are skipped."""
+    chosen_seed = scenario.seed if seed is None else seed
+    conditions = _conditions(scenario)
+    usable, skipped = _usable(scenario, registry)
+    copies, stand_ins = _copies(scenario, registry, usable)
+    variants, without_knob = _variants(scenario, registry, usable, copies)
+    cells, without_client = _cells(scenario, variants, conditions, registry)
+    rounds = _rounds(cells, conditions, compare=scenario.compare)
+    processes = _used(variants, cells, host)
+    return Plan(
+        scenario=scenario.name,
+        title=scenario.title,
+        question=scenario.question,
+        analysis=scenario.analysis,
+        pages=scenario.pages,
+        seed=chosen_seed,
+        compare=scenario.compare,
+        reference=scenario.reference,
+        budget_ns=scenario.budget_ns,
+        hosts=(host,),
+        processes=processes,
+        conditions=conditions,
+        cells=cells,
+        rounds=rounds,
+        questions=_questions(scenario, cells),
+        blocks=_blocks(scenario.protocol.blocks, chosen_seed, processes, rounds),
+        skipped=(*skipped, *stand_ins, *without_knob, *without_client),
+        protocol=scenario.protocol,
+        gates=scenario.gates,
+        expect=scenario.expect,
+        estimate_ns=scenario.protocol.blocks * _block_ns(scenario, processes, cells, rounds),
+    )
+
+
+def _conditions(scenario: Scenario) -> tuple[Condition, ...]:
+    conditions = []
+    for factors in _combinations(scenario, scenario.engine_factors):
+        load = {name: factors.get(name, value) for name, value in scenario.load.items()}
+        conditions.append(
+            Condition(
+                id=_factors_id(factors),
+                factors=factors,
+                cpus_awake=bool(factors.get("cpus_awake", scenario.protocol.cpus_awake)),
+                load=Load.from_settings(load),
+            )
+        )
+    return tuple(conditions)
+
+
+def _combinations(scenario: Scenario, names: Sequence[str]) -> list[dict[str, FactorValue]]:
+    """Every combination, the last factor turning fastest; one empty combination when there are no factors."""
+    return [
+        dict(zip(names, values, strict=True))
+        for values in product(*(scenario.factors[name] for name in names))
+    ]
+
+
+def _usable(scenario: Scenario, registry: Registry) -> tuple[set[str], list[Skipped]]:
+    """The targets that can run here, and why the others, and those that the scenario excludes, cannot."""
+    wanted = dict.fromkeys([*scenario.targets, scenario.sentinel])
+    if scenario.control is not None:
+        wanted[scenario.control.target] = None
+    usable: set[str] = set()
+    skipped = [
+        Skipped(None, excluded.target, f"excluded: {excluded.reason}") for excluded in scenario.excluded
+    ]
+    for name in wanted:
+        target, state = registry.get(name), registry.states[name]
+        if target.on_hold:
+            skipped.append(Skipped(None, name, f"on hold: {target.reason}"))
+        elif state.state in ("missing", "failed"):
+            skipped.append(Skipped(None, name, state.reason or state.state))
+        else:
+            usable.add(name)
+    return usable, skipped
+
+
+def _copies(
+    scenario: Scenario, registry: Registry, usable: set[str]
+) -> tuple[list[tuple[str, Copy]], list[Skipped]]:
+    """What sentinel and control are copies of.
+
+    Where the scenario's choice is not on this machine another of its targets stands in, by name: without the
+    two nothing could be ranked, and any program can be compared with itself.
+    """
+    wanted: list[tuple[str, Copy]] = [(scenario.sentinel, "sentinel")]
+    if scenario.control is not None:
+        wanted.append((scenario.control.target, "control"))
+    chosen = {name for name, _ in wanted}
+    copies: list[tuple[str, Copy]] = []
+    stand_ins = []
+    for name, copy in wanted:
+        able = [
+            other
+            for other in sorted(scenario.targets, key=lambda other: other in chosen)
+            if other in usable and (copy == "sentinel" or "delay_ns" in registry.get(other).knobs)
+        ]
+        if name not in usable and able:
+            stand_ins.append(Skipped(None, name, f"not here, so the {copy} is a copy of {able[0]} instead"))
+            copies.append((able[0], copy))
+        else:
+            copies.append((name, copy))
+    return copies, stand_ins
+
+
+def _variants(
+    scenario: Scenario, registry: Registry, usable: set[str], copies: Sequence[tuple[str, Copy]]
+) -> tuple[list[_Variant], list[Skipped]]:
+    """Every process that might be started, the originals of sentinel and control among them."""
+    names = dict.fromkeys([*scenario.targets, *(name for name, _ in copies)])
+    variants: list[_Variant] = []
+    skipped: list[Skipped] = []
+    for name, copy in [*((name, None) for name in names), *copies]:
+        if name not in usable:
+            continue
+        made = []
+        for factors in _combinations(scenario, scenario.knob_factors):
+            variant = _variant(scenario, registry.get(name), copy, factors)
+            if isinstance(variant, Skipped):
+                skipped.append(variant)
+            else:
+                made.append(variant)
+        if name not in scenario.targets:
+            made = made[:1]
+        elif copy is not None:
+            # It repeats one process, not each: the first whose original there is.
+            originals = [(variant.target, variant.factors) for variant in variants]
+            made = [variant for variant in made if (variant.target, variant.factors) in originals][:1]
+        variants += made
+    return variants, skipped
+
+
+def _variant(scenario: Scenario, target: Target, copy: Copy | None, factors: Factors) -> _Variant | Skipped:
+    """One process with these knob factors, or why the target cannot be had so."""
+    knobs = _knobs(scenario, target, factors)
+    marked = {}
+    for knob, value in {
+        **scenario.knobs,
+        **{name: spelled(factor) for name, factor in factors.items()},
+    }.items():
+        usual = target.knobs[knob][0] if knob in target.knobs else target.options.get(knob, value)
+        # Where "default" (left unset) is a value too, the default's own value needs an id of its own.
+        if value != DEFAULT and (value != usual or DEFAULT in scenario.factors.get(knob, ())):
+            marked[knob] = value
+    if copy == "control" and scenario.control is not None:
+        knobs["delay_ns"] = str(scenario.control.delay_ns)
+    for knob, value in knobs.items():
+        if not target.takes(knob, value):
+            lack = f"does not take {knob} = {value}" if knob in target.knobs else f"has no knob {knob}"
+            role = f"as {copy}, " if copy else ""
+            return Skipped(None, target.name, f"{role}with {knob} = {value}: it {lack}")
+    return _Variant(target, copy, factors, knobs, marked)
+
+
+def _knobs(scenario: Scenario, target: Target, factors: Factors) -> dict[str, str]:
+    """The knobs to set: those held, where the target has them, and the varied ones."""
+    knobs = {knob: value for knob, value in scenario.knobs.items() if knob in target.knobs}
+    for knob, value in factors.items():
+        # Without the knob a target still has the value that it is built with, and one that only lends itself
+        # as sentinel or control, unranked, may do without.
+        has_it_anyway = target.options.get(knob) == spelled(value) or target.name not in scenario.targets
+        if knob in target.knobs or not has_it_anyway:
+            knobs[knob] = spelled(value)
+    return {knob: value for knob, value in knobs.items() if value != DEFAULT}
+
+
+def _cells(
+    scenario: Scenario, variants: list[_Variant], conditions: Sequence[Condition], registry: Registry
+) -> tuple[tuple[Cell, ...], list[Skipped]]:
+    cells, skipped = [], []
+    for variant, condition in product(variants, conditions):
+        cell_id = f"{variant.id}+{condition.id}"
+        lack = _lack(variant.target, condition.load, registry)
+        if lack is not None:
+            skipped.append(Skipped(cell_id, variant.target.name, lack))
+            continue
+        every = {**variant.factors, **condition.factors}
+        cells.append(
+            Cell(
+                id=cell_id,
+                process=variant.id,
+                condition=condition.id,
+                target=variant.target.name,
+                copy=variant.copy,
+                factors={name: every[name] for name in scenario.factors},
+            )
+        )
+    return tuple(cells), skipped
+
+
+def _lack(target: Target, load: Load, registry: Registry) -> str | None:
+    """Why this load cannot be put on this target; None when it can."""
+    model = load.path.strip("/")
+    if model in ("echo", "stamp", "feed") and model not in target.models:
+        return f"it does not serve /{model}"
+    if load.client == OWN and target.echo_client_command is None:
+        return "it has no echo client of its own"
+    if load.client not in (ENGINE, OWN):
+        state = registry.states[load.client]
+        if state.state in ("missing", "failed"):
+            return f"its client {load.client} cannot be used: {state.reason}"
+    return None
+
+
+def _rounds(cells: Sequence[Cell], conditions: Sequence[Condition], *, compare: str) -> tuple[Round, ...]:
+    """Cells that agree in every engine-side factor but the compared one, where a round can hold that."""
+    by_condition = {condition.id: condition for condition in conditions}
+    members: dict[str, list[Cell]] = {}
+    for cell in cells:
+        factors = by_condition[cell.condition].factors
+        kept = {name: value for name, value in factors.items() if name != compare or name in ROUND_FACTORS}
+        members.setdefault(_factors_id(kept), []).append(cell)
+    rounds = []
+    for round_id, inside in members.items():
+        condition = by_condition[inside[0].condition]
+        rounds.append(
+            Round(
+                id=round_id,
+                cells=tuple(cell.id for cell in inside),
+                cpus_awake=condition.cpus_awake,
+                client=condition.load.client,
+            )
+        )
+    return tuple(rounds)
+
+
+def _questions(scenario: Scenario, cells: Sequence[Cell]) -> tuple[Question, ...]:
+    """One for each combination of what is not compared; only the scenario's own targets are ranked."""
+    groups: dict[str, tuple[dict[str, FactorValue], list[Cell]]] = {}
+    for cell in cells:
+        if cell.copy is not None or cell.target not in scenario.targets:
+            continue
+        fixed = {name: value for name, value in cell.factors.items() if name != scenario.compare}
+        if scenario.compare != TARGET:
+            fixed = {TARGET: cell.target, **fixed}
+        groups.setdefault(_factors_id(fixed), (fixed, []))[1].append(cell)
+    return tuple(
+        Question(
+            id=question_id,
+            text=_question_text(scenario.question, fixed),
+            fixed=fixed,
+            compare=scenario.compare,
+            cells=tuple(cell.id for cell in inside),
+            sentinel=_pair("sentinel", scenario, fixed, cells),
+            control=_pair("control", scenario, fixed, cells),
+        )
+        for question_id, (fixed, inside) in groups.items()
+    )
+
+
+def _pair(copy: Copy, scenario: Scenario, fixed: Factors, cells: Sequence[Cell]) -> tuple[str, str] | None:
+    """The original and its copy from the question's rounds; None when either could not be had there."""
+    for candidate in cells:
+        if candidate.copy != copy:
+            continue
+        if any(candidate.factors[name] != fixed[name] for name in scenario.engine_factors if name in fixed):
+            continue
+        for original in cells:
+            same = original.target == candidate.target and original.factors == candidate.factors
+            if same and original.copy is None:
+                return original.id, candidate.id
+    return None
+
+
+def _question_text(question: str, fixed: Factors) -> str:
+    told = ", ".join(f"{name} = {spelled(value)}" for name, value in fixed.items())
+    return f"{question} ({told})" if told else question
+
+
+def _used(variants: list[_Variant], cells: Sequence[Cell], host: Host) -> tuple[Process, ...]:
+    serving = {cell.process for cell in cells}
+    return tuple(
+        Process(
+            id=variant.id,
+            target=variant.target.name,
+            copy=variant.copy,
+            knobs=dict(variant.knobs),
+            host=host.name,
+        )
+        for variant in variants
+        if variant.id in serving
+    )
+
+
+def _blocks(
+    count: int, seed: int, processes: Sequence[Process], rounds: Sequence[Round]
+) -> tuple[Block, ...]:
+    """Orders from one stream of random numbers, so that a longer run begins with a shorter one's blocks."""
+    stream = random.Random(seed)
+    blocks = []
+    for index in range(count):
+        block_seed = int(stream.random() * 2**32)
+        start_order = _shuffled([process.id for process in processes], stream)
+        round_order = _shuffled([entry.id for entry in rounds], stream)
+        blocks.append(Block(index=index, seed=block_seed, start_order=start_order, round_order=round_order))
+    return tuple(blocks)
+
+
+def _shuffled(entries: Iterable[str], stream: random.Random) -> tuple[str, ...]:
+    """A random order. Of all that the module offers, only `random()` is promised to stay as it is."""
+    return tuple(sorted(entries, key=lambda _: stream.random()))
+
+
+def _block_ns(
+    scenario: Scenario, processes: Sequence[Process], cells: Sequence[Cell], rounds: Sequence[Round]
+) -> int:
+    measured = len(cells) * (scenario.protocol.warmup_ns + scenario.protocol.measure_ns)
+    return measured + len(processes) * (START_NS + STOP_NS) + len(rounds) * ROUND_NS
+
+
+def _factors_id(factors: Factors) -> str:
+    return ",".join(f"{name}={_in_id(spelled(value))}" for name, value in factors.items()) or "all"
+
+
+def _in_id(value: str) -> str:
+    """Ids are names of folders, so a slash must not stand in them."""
+    return value.replace("/", "-")

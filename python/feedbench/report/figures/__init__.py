@@ -1,0 +1,1 @@
+"""What the report shows, as Altair charts: pure functions from findings to figures, one family a module."""

@@ -1,0 +1,3 @@
+"""Executes a plan: blocks of fresh processes, rounds of engine calls, a status for every cell whatever
+happens.
+"""

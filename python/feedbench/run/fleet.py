@@ -1,0 +1,97 @@
+"""The fresh processes of one block: started one after the other, watched, and ended together."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from feedbench.errors import TargetError
+from feedbench.launch import Server, UnsupportedError, serve
+from feedbench.paths import Project, RunDirectory
+from feedbench.plan import Plan, Process
+from feedbench.registry import Registry
+from feedbench.run.status import Outcome
+
+
+@dataclass
+class Fleet:
+    """`running` and, for those that are not, why: both by process id."""
+
+    plan: Plan
+    registry: Registry
+    project: Project
+    directory: RunDirectory
+    block: int
+    cpus: Sequence[int]
+    ready_deadline_s: float = 30.0
+    running: dict[str, Server] = field(default_factory=dict)
+    lost: dict[str, Outcome] = field(default_factory=dict)
+    _most_connections: dict[str, int] = field(default_factory=dict)
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Fleet:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def start(
+        self, order: Sequence[str], *, left_out: Mapping[str, str], told: Callable[[str], None]
+    ) -> None:
+        """Starts the processes in the order given, each until it has answered a handshake.
+
+        A process that does not get there costs its own cells, never the others'. `left_out` holds, by target,
+        why it is not to be timed at all.
+        """
+        for process_id in order:
+            process = self.plan.process(process_id)
+            if process.target in left_out:
+                self.lost[process_id] = Outcome("skipped", left_out[process.target])
+                continue
+            told(f"starting {process_id}")
+            try:
+                self.running[process_id] = self._stack.enter_context(self._serve(process))
+            except UnsupportedError as error:
+                self.lost[process_id] = Outcome("unsupported", str(error))
+            except TargetError as error:
+                self.lost[process_id] = Outcome("failed", str(error))
+
+    def bury(self) -> None:
+        """Notes the processes that have ended by themselves, with their exit status and last words."""
+        for process_id, server in list(self.running.items()):
+            death = server.cause_of_death()
+            if death is not None:
+                unsupported = isinstance(death, UnsupportedError)
+                self.lost[process_id] = Outcome("unsupported" if unsupported else "failed", str(death))
+                del self.running[process_id]
+
+    def comparable(self, process_id: str, connections: int) -> bool:
+        """Notes what a process is about to hold; whether memory then and before tells what connections cost.
+
+        It does not in a fresh process, whose heap grows with the first traffic, ten times what connections
+        take; nor in one that held as many before and may still keep their memory.
+        """
+        most = self._most_connections.get(process_id, 0)
+        self._most_connections[process_id] = max(most, connections)
+        return 0 < most < connections
+
+    def processes(self, process_ids: Sequence[str]) -> dict[str, subprocess.Popen[bytes]]:
+        """The running ones among `process_ids`."""
+        return {name: self.running[name].process for name in process_ids if name in self.running}
+
+    def _serve(self, process: Process) -> AbstractContextManager[Server]:
+        host = next(host for host in self.plan.hosts if host.name == process.host)
+        return serve(
+            self.registry.get(process.target),
+            project=self.project,
+            log=self.directory.log(self.block, process.id),
+            knobs=process.knobs,
+            host=host.address,
+            cpus=self.cpus or None,
+            deadline_s=self.ready_deadline_s,
+        )

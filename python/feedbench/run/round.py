@@ -1,0 +1,88 @@
+"""One round of a block: cells whose processes run are measured together, and each cell gets its status."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+from feedbench.host.awake import cpus_awake
+from feedbench.host.pressure import other_work_share, read_pressure
+from feedbench.load import ENGINE
+from feedbench.paths import write_json
+from feedbench.plan import Block, Cell, Round
+from feedbench.run.client_round import measure_by_clients
+from feedbench.run.context import Context
+from feedbench.run.engine_round import measure_by_engine
+from feedbench.run.environment import environment_document
+from feedbench.run.fleet import Fleet
+from feedbench.run.measured import INTERRUPTED, Measured
+from feedbench.run.request import driven_ns
+from feedbench.run.resources import own_cpu_ns
+from feedbench.run.status import Outcome, Status
+
+
+def run_round(context: Context, block: Block, round_: Round, fleet: Fleet) -> None:
+    """Measures the round and writes status.json for each of its cells, resources.json for those measured."""
+    cells = [context.plan.cell(cell_id) for cell_id in round_.cells]
+    started_unix_ns = time.time_ns()
+    fleet.bury()
+    able = [cell for cell in cells if cell.process in fleet.running]
+    measured = Measured()
+    if able and not context.interruption.asked:
+        context.told(f"measuring {round_.id}")
+        _measure(context, block, round_, able, fleet, measured)
+    fleet.bury()
+    for cell in cells:
+        folder = context.folder(block, cell.id)
+        if cell.id in measured.usages:
+            write_json(folder / "resources.json", measured.usages[cell.id].document())
+        outcome = _final(cell, fleet, measured)
+        ended_unix_ns = time.time_ns()
+        Status(cell.id, outcome.verdict, outcome.cause, block.index, started_unix_ns, ended_unix_ns).write(
+            folder
+        )
+
+
+def skip_round(context: Context, block: Block, round_: Round) -> None:
+    """Writes the statuses of a round that an interruption left out."""
+    now = time.time_ns()
+    for cell_id in round_.cells:
+        folder = context.folder(block, cell_id)
+        Status(cell_id, INTERRUPTED.verdict, INTERRUPTED.cause, block.index, now, now).write(folder)
+
+
+def _measure(
+    context: Context, block: Block, round_: Round, cells: Sequence[Cell], fleet: Fleet, measured: Measured
+) -> None:
+    """The measuring itself, between two looks at the machine's counters."""
+    cpus = sorted({*context.pinning.targets, *context.pinning.engine}) or list(context.cpus_allowed)
+    own_before_ns = own_cpu_ns()
+    before = read_pressure()
+    with cpus_awake(context.engine, cpus, wanted=round_.cpus_awake) as awake:
+        by = measure_by_engine if round_.client == ENGINE else measure_by_clients
+        by(context, block, round_, cells, fleet, measured)
+    after = read_pressure()
+    own_ns = own_cpu_ns() - own_before_ns + measured.targets_cpu_ns  # the spinners have ended and count, too
+    each_ns = driven_ns(context.plan)
+    document = environment_document(
+        block=block.index,
+        round_id=round_.id,
+        before=before,
+        after=after,
+        other_work_share=other_work_share(before, after, cpus=cpus, own_cpu_ns=own_ns),
+        engine_run_delay_ns=measured.engine_run_delay_ns,
+        run_delays_ns=measured.run_delays_ns,
+        driven_ns={name: count * each_ns for name, count in Counter(cell.process for cell in cells).items()},
+        cpus_awake=awake,
+        shield=context.shield,
+        pinning=context.pinning,
+    )
+    write_json(context.directory.environment(block.index, round_.id), document)
+
+
+def _final(cell: Cell, fleet: Fleet, measured: Measured) -> Outcome:
+    """A process that died explains its cells better than what the engine saw of it."""
+    if cell.process in fleet.lost:
+        return fleet.lost[cell.process]
+    return measured.outcomes.get(cell.id, INTERRUPTED)
