@@ -6,8 +6,9 @@
 use feedbench_exchange::hub::Hub;
 use feedbench_exchange::market::{Arrivals, Market, MarketConfig};
 use feedbench_exchange::personality::{
-    binance::Binance, bithumb_global::BithumbGlobal, coinbase::Coinbase, gemini::Gemini,
-    kraken::Kraken, Incoming, Personality, Request,
+    binance::Binance, bithumb::Bithumb, bithumb_global::BithumbGlobal, coinbase::Coinbase,
+    coinbase_advanced::CoinbaseAdvanced, gemini::Gemini, kraken::Kraken, Incoming, Personality,
+    Request,
 };
 use feedbench_exchange::time::ExchangeClock;
 use std::time::Instant;
@@ -127,4 +128,18 @@ fn main() {
     );
     let topics = "/message/realtime?subscribe=ORDERBOOK:BTC-USDT,ORDERBOOK:ETH-USDT,ORDERBOOK:SOL-USDT,ORDERBOOK:XRP-USDT";
     measure("bithumb-global ORDERBOOK", BithumbGlobal::new, topics, None);
+    let bithumb = r#"[{"ticket":"t"},{"type":"orderbook","codes":["KRW-BTC","KRW-ETH","KRW-SOL","KRW-XRP"]}]"#;
+    measure(
+        "bithumb orderbook, 30 levels",
+        Bithumb::new,
+        "/websocket/v1",
+        Some(bithumb),
+    );
+    let advanced = r#"{"type":"subscribe","channel":"level2","product_ids":["BTC-USD","ETH-USD","SOL-USD","XRP-USD"]}"#;
+    measure(
+        "coinbase-advanced level2",
+        CoinbaseAdvanced::new,
+        "/",
+        Some(advanced),
+    );
 }
