@@ -1,0 +1,370 @@
+//! How each exchange speaks of the same market.
+//!
+//! A personality is two things. Its *feed* turns events and the passing of time into frames of numbered streams, each
+//! encoded once for all who subscribed. Its *session* is what one connection has said: it takes the client's bytes
+//! and answers as the exchange documents, or ends the connection. Neither has a clock or a socket.
+
+pub mod binance;
+pub mod bithumb;
+pub mod bithumb_global;
+pub mod coinbase;
+pub mod coinbase_advanced;
+pub mod gemini;
+pub mod kraken;
+pub mod limits;
+pub mod names;
+
+use crate::hub::Subscriptions;
+use crate::market::{Event, Market};
+
+/// Number of a stream of one personality, such as "trades of the third symbol, in microseconds".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u32);
+
+/// What arrived on a WebSocket connection. The door answers a ping with its pong by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incoming<'a> {
+    /// A whole text message; UTF-8 was checked by nobody yet.
+    Text(&'a [u8]),
+    /// A whole binary message.
+    Binary(&'a [u8]),
+    /// A ping; the door has answered it.
+    Ping,
+    /// A pong with its payload.
+    Pong(&'a [u8]),
+}
+
+/// What a session wants done for its connection, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Send a text message.
+    Text(Vec<u8>),
+    /// Send a ping with this payload.
+    Ping(Vec<u8>),
+    /// Send a close frame, then close.
+    Close {
+        /// Status code of RFC 6455.
+        code: u16,
+        /// What the exchange says of it.
+        reason: &'static str,
+    },
+    /// Deliver this stream from now on.
+    Subscribe(StreamId),
+    /// Do not deliver it any more.
+    Unsubscribe(StreamId),
+}
+
+impl Reply {
+    /// A text message written by `write`.
+    pub fn text(write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut text = Vec::new();
+        write(&mut text);
+        Self::Text(text)
+    }
+}
+
+/// An HTTP request: for REST, or to open a WebSocket.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// `GET`, `POST`, …
+    pub method: &'a str,
+    /// Without the query: `/api/v3/depth`.
+    pub path: &'a str,
+    /// What follows the question mark, still percent-encoded; empty if nothing does.
+    pub query: &'a str,
+    /// Names in lower case.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// Who asks, for limits by address: any number that stands for the address.
+    pub peer: u64,
+}
+
+impl<'a> Request<'a> {
+    /// A GET of a path with its query, without headers.
+    pub fn get(target: &'a str) -> Self {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        Self {
+            method: "GET",
+            path,
+            query,
+            headers: &[],
+            peer: 0,
+        }
+    }
+
+    /// The value of a query parameter, percent-decoded; the first if it is given twice.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        self.query.split('&').find_map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (percent_decoded(key) == name).then(|| percent_decoded(value))
+        })
+    }
+
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&'a str> {
+        self.headers
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| *value)
+    }
+}
+
+/// Decodes `%41` and `+`; leaves what is not well-formed as it is, and replaces what is not UTF-8.
+pub fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = |index: usize| {
+            bytes
+                .get(index)
+                .and_then(|&digit| char::from(digit).to_digit(16))
+        };
+        match (bytes[at], hex(at + 1), hex(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            (byte, ..) => {
+                decoded.push(if byte == b'+' { b' ' } else { byte });
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// An HTTP answer. The door adds what every answer carries: date, length, connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// Status code.
+    pub status: u16,
+    /// Headers of the exchange's own, with `Retry-After` where it applies.
+    pub headers: Vec<(&'static str, String)>,
+    /// JSON.
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// An answer with a body and no headers of its own.
+    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            body: body.into(),
+        }
+    }
+
+    /// 200 with a list, each item written by `write`.
+    pub fn list<T>(items: impl Iterator<Item = T>, write: impl Fn(&mut Vec<u8>, T)) -> Self {
+        Self::written(|out| {
+            out.push(b'[');
+            for (index, item) in items.enumerate() {
+                out.extend_from_slice(if index > 0 { b"," } else { b"" });
+                write(out, item);
+            }
+            out.push(b']');
+        })
+    }
+
+    /// 200 with a body written by `write`.
+    pub fn written(write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut body = Vec::new();
+        write(&mut body);
+        Self::new(200, body)
+    }
+}
+
+/// One encoded message of a stream, somewhere in [`Frames`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Who gets it.
+    pub stream: StreamId,
+    /// The exchange's own number of it, as the ledger records it; zero where the exchange has none.
+    pub sequence: u64,
+    /// When what it tells was published: its birth.
+    pub born_ns: u64,
+    start: usize,
+    end: usize,
+    /// Where each connection's own message number goes in, if the exchange counts by connection.
+    splice: Option<usize>,
+}
+
+/// The frames of one moment, one after the other in one buffer that is used again: no allocation once it has grown.
+#[derive(Clone, Debug, Default)]
+pub struct Frames {
+    bytes: Vec<u8>,
+    list: Vec<Frame>,
+}
+
+impl Frames {
+    /// Forgets all frames.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.list.clear();
+    }
+
+    /// All frames, in the order in which they were made.
+    pub fn list(&self) -> &[Frame] {
+        &self.list
+    }
+
+    /// A frame's bytes before and after the place of the connection's own number; all before if it has none.
+    pub fn parts(&self, frame: &Frame) -> (&[u8], &[u8]) {
+        let split = frame.splice.unwrap_or(frame.end);
+        (
+            &self.bytes[frame.start..split],
+            &self.bytes[split..frame.end],
+        )
+    }
+
+    /// True if each connection puts a number of its own between the two parts.
+    pub fn is_numbered(frame: &Frame) -> bool {
+        frame.splice.is_some()
+    }
+
+    /// Adds a frame written by `write`.
+    pub fn add(
+        &mut self,
+        stream: StreamId,
+        sequence: u64,
+        born_ns: u64,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let start = self.bytes.len();
+        write(&mut self.bytes);
+        self.list.push(Frame {
+            stream,
+            sequence,
+            born_ns,
+            start,
+            end: self.bytes.len(),
+            splice: None,
+        });
+    }
+
+    /// Adds a frame in which each connection's own number stands between what the two functions write.
+    pub fn add_numbered(
+        &mut self,
+        stream: StreamId,
+        sequence: u64,
+        born_ns: u64,
+        before: impl FnOnce(&mut Vec<u8>),
+        after: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let start = self.bytes.len();
+        before(&mut self.bytes);
+        let splice = Some(self.bytes.len());
+        after(&mut self.bytes);
+        self.list.push(Frame {
+            stream,
+            sequence,
+            born_ns,
+            start,
+            end: self.bytes.len(),
+            splice,
+        });
+    }
+}
+
+/// One exchange's way of speaking.
+pub trait Personality {
+    /// What one connection has said and is owed.
+    type Session;
+
+    /// The name in the command line, in the ledger, and in reports.
+    fn name(&self) -> &'static str;
+
+    /// Begins a session on a WebSocket request, or refuses it with an HTTP answer.
+    fn open(
+        &mut self,
+        market: &Market,
+        request: &Request<'_>,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) -> Result<Self::Session, Response>;
+
+    /// Takes what the client sent.
+    fn on_message(
+        &mut self,
+        market: &Market,
+        session: &mut Self::Session,
+        incoming: Incoming<'_>,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    );
+
+    /// When the session wants [`Personality::on_deadline`]; `u64::MAX` for never.
+    fn deadline_ns(&self, session: &Self::Session) -> u64;
+
+    /// Does what is due: pings, heartbeats, the end of the connection.
+    fn on_deadline(
+        &mut self,
+        market: &Market,
+        session: &mut Self::Session,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    );
+
+    /// A frame is about to be delivered to this session: returns the connection's own number for it, where the
+    /// exchange counts by connection, and takes note that the connection was not silent.
+    fn number(&self, session: &mut Self::Session, now_ns: u64) -> u64;
+
+    /// Encodes what an event, just applied to the market, means to the streams that somebody wants.
+    fn on_event(
+        &mut self,
+        market: &Market,
+        event: &Event,
+        wanted: &Subscriptions,
+        frames: &mut Frames,
+    );
+
+    /// When the feed wants [`Personality::on_tick`]: batches, snapshots, tickers by the second.
+    fn tick_ns(&self) -> u64;
+
+    /// Encodes what is due by the clock.
+    fn on_tick(&mut self, market: &Market, wanted: &Subscriptions, frames: &mut Frames);
+
+    /// How the exchange parts with a client that reads too slowly.
+    fn slow_consumer(&self) -> Vec<Reply> {
+        vec![Reply::Close {
+            code: 1008,
+            reason: "slow consumer",
+        }]
+    }
+
+    /// Answers a REST request.
+    fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn query_parameters_are_decoded() {
+        let request = Request::get("/x?a=1&symbol=BTC%2FUSD&b+c=%zz%4");
+        assert_eq!(request.parameter("symbol").as_deref(), Some("BTC/USD"));
+        assert_eq!(request.parameter("b c").as_deref(), Some("%zz%4"));
+        assert_eq!(request.parameter("d"), None);
+    }
+
+    #[test]
+    fn a_numbered_frame_is_split_where_the_number_goes() {
+        let mut frames = Frames::default();
+        frames.add(StreamId(1), 0, 0, |out| out.extend(b"whole"));
+        frames.add_numbered(
+            StreamId(2),
+            0,
+            0,
+            |out| out.extend(b"n="),
+            |out| out.extend(b"."),
+        );
+        let [whole, numbered] = frames.list() else {
+            panic!()
+        };
+        assert_eq!(frames.parts(whole), (&b"whole"[..], &b""[..]));
+        assert_eq!(frames.parts(numbered), (&b"n="[..], &b"."[..]));
+        assert!(Frames::is_numbered(numbered) && !Frames::is_numbered(whole));
+    }
+}

@@ -1,0 +1,147 @@
+//! Binance spot: JSON streams by path and by SUBSCRIBE, raw and combined, in milliseconds and microseconds, and REST.
+//!
+//! Source: the exchange's `web-socket-streams.md` and `rest-api.md` as of 2026-07-21; shapes, number formats and the
+//! order of keys as in a recording of 2024-08-08. The futures' kline path is the same stream under another host.
+
+mod feed;
+mod limiter;
+mod message;
+mod rest;
+mod session;
+mod stream;
+
+use super::{Frames, Incoming, Personality, Reply, Request, Response, StreamId};
+use crate::hub::Subscriptions;
+use crate::market::{Event, Instrument, Market};
+use feed::Feed;
+use limiter::Limiter;
+pub use session::{Session, SessionLimits};
+use std::collections::HashMap;
+
+/// How the symbols are called, and back.
+struct Names {
+    upper: Vec<String>,
+    lower: Vec<String>,
+    by_lower: HashMap<String, u32>,
+}
+
+impl Names {
+    fn new(market: &Market) -> Self {
+        let name =
+            |instrument: &Instrument| format!("{}{}", instrument.base, instrument.quote_as("USDT"));
+        let upper: Vec<String> = market
+            .symbols()
+            .iter()
+            .map(|symbol| name(&symbol.instrument))
+            .collect();
+        let lower: Vec<String> = upper.iter().map(|name| name.to_lowercase()).collect();
+        let by_lower = lower.iter().cloned().zip(0..).collect();
+        Self {
+            upper,
+            lower,
+            by_lower,
+        }
+    }
+}
+
+/// The personality.
+pub struct Binance {
+    names: Names,
+    feed: Feed,
+    limits: SessionLimits,
+    limiter: Limiter,
+}
+
+impl Binance {
+    /// For a market that has just opened.
+    pub fn new(market: &Market) -> Self {
+        Self::with_limits(market, SessionLimits::default())
+    }
+
+    /// With other limits than the exchange's own, to bring their consequences about sooner.
+    pub fn with_limits(market: &Market, limits: SessionLimits) -> Self {
+        Self {
+            names: Names::new(market),
+            feed: Feed::new(market),
+            limits,
+            limiter: Limiter::default(),
+        }
+    }
+
+    /// Number of a stream by its name, as a connection with these settings gets it.
+    pub fn stream(&self, name: &str, combined: bool, microseconds: bool) -> Option<StreamId> {
+        stream::Stream::parse(name, &self.names.by_lower)
+            .map(|stream| stream.id(combined, microseconds))
+    }
+}
+
+impl Personality for Binance {
+    type Session = Session;
+
+    fn name(&self) -> &'static str {
+        "binance"
+    }
+
+    fn open(
+        &mut self,
+        market: &Market,
+        request: &Request<'_>,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) -> Result<Session, Response> {
+        let _ = market;
+        Session::open(&self.names.by_lower, self.limits, request, now_ns, replies)
+    }
+
+    fn on_message(
+        &mut self,
+        _market: &Market,
+        session: &mut Session,
+        incoming: Incoming<'_>,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
+        session.on_message(&self.names.by_lower, incoming, now_ns, replies);
+    }
+
+    fn deadline_ns(&self, session: &Session) -> u64 {
+        session.deadline_ns()
+    }
+
+    fn on_deadline(
+        &mut self,
+        market: &Market,
+        session: &mut Session,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
+        session.on_deadline(market.clock(), now_ns, replies);
+    }
+
+    fn number(&self, _session: &mut Session, _now_ns: u64) -> u64 {
+        0
+    }
+
+    fn on_event(
+        &mut self,
+        market: &Market,
+        event: &Event,
+        wanted: &Subscriptions,
+        frames: &mut Frames,
+    ) {
+        self.feed
+            .on_event(&self.names, market, event, wanted, frames);
+    }
+
+    fn tick_ns(&self) -> u64 {
+        self.feed.tick_ns()
+    }
+
+    fn on_tick(&mut self, market: &Market, wanted: &Subscriptions, frames: &mut Frames) {
+        self.feed.on_tick(&self.names, market, wanted, frames);
+    }
+
+    fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
+        rest::answer(&self.names, &mut self.limiter, market, request, now_ns)
+    }
+}
