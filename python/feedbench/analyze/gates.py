@@ -67,12 +67,22 @@ def _engine_stalls(_: Json, cells: list[tuple[Load, Json]]) -> float | None:
 
 
 def _lateness_p999_share(_: Json, cells: list[tuple[Load, Json]]) -> float | None:
-    """The engine's worst lateness beside the smallest p99 that it is to measure."""
-    lateness = [
-        value for _, load in cells if (value := (load.get("lateness_ns") or {}).get("p99.9")) is not None
-    ]
-    p99 = [value for _, load in cells if (value := (load.get("latency_ns") or {}).get("p99"))]
-    return max(lateness) / min(p99) if lateness and p99 else None
+    """The engine's worst lateness beside the smallest p99 that it is to measure, pacer by pacer: a closed
+    loop can't be late, and its short tail says nothing about the tails that an open loop is to show.
+    """
+    shares = []
+    for pacer in {load.pacer for load, _ in cells}:
+        loads = [document for load, document in cells if load.pacer == pacer]
+        lateness = _quantiles(loads, "lateness_ns", "p99.9")
+        p99 = [value for value in _quantiles(loads, "latency_ns", "p99") if value > 0]
+        if lateness and p99:
+            shares.append(max(lateness) / min(p99))
+    return max(shares, default=None)
+
+
+def _quantiles(loads: list[Json], summary: str, quantile: str) -> list[float]:
+    values = ((load.get(summary) or {}).get(quantile) for load in loads)
+    return [value for value in values if value is not None]
 
 
 def _achieved_rate_share(_: Json, cells: list[tuple[Load, Json]]) -> float | None:
