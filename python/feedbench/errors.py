@@ -4,10 +4,8 @@ FeedbenchError
 ├── ScenarioError       a scenario file says something that feedbench does not understand
 ├── ManifestError       a target.toml does
 ├── RunDirectoryError   a run directory lacks a file, or holds one of another schema
-├── ToolchainError      a tool that the work needs is not on this machine
 ├── EngineError         the engine could not be started, or ended without its result
-├── TargetError         a target did not build, start, answer or end as its contract says
-└── HostError           the machine does not allow what was asked of it
+└── TargetError         a target did not build, start, answer or end as its contract says
 
 Each carries what happened, where, and what to try; the command line prints exactly that, on one line,
 and ends with status 1 (2 for a mistake in the arguments).
@@ -44,10 +42,6 @@ class RunDirectoryError(FeedbenchError):
     """A run directory lacks a file that this stage needs, or holds one of another schema."""
 
 
-class ToolchainError(FeedbenchError):
-    """A tool that the work needs is not on this machine."""
-
-
 class EngineError(FeedbenchError):
     """The engine could not be started, or ended without its result."""
 
@@ -59,7 +53,3 @@ class EngineError(FeedbenchError):
 
 class TargetError(FeedbenchError):
     """A target did not build, start, answer or end as its contract says."""
-
-
-class HostError(FeedbenchError):
-    """The machine does not allow what was asked of it."""
