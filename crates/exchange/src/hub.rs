@@ -1,5 +1,9 @@
 //! The connections of one personality: who subscribed to what, who is owed what, and when.
 
+mod door;
+
+pub use door::Door;
+
 use crate::encode::Encode;
 use crate::market::{Event, Market};
 use crate::personality::{
@@ -30,22 +34,27 @@ impl Subscriptions {
         self.0.get(stream.0 as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Adds a subscriber; twice is once.
-    pub fn add(&mut self, stream: StreamId, connection: ConnectionId) {
+    /// Adds a subscriber, and says whether it is new; twice is once.
+    pub fn add(&mut self, stream: StreamId, connection: ConnectionId) -> bool {
         let index = stream.0 as usize;
         if self.0.len() <= index {
             self.0.resize_with(index + 1, Vec::new);
         }
-        if !self.0[index].contains(&connection) {
+        let is_new = !self.0[index].contains(&connection);
+        if is_new {
             self.0[index].push(connection);
         }
+        is_new
     }
 
-    /// Takes a subscriber off.
-    pub fn remove(&mut self, stream: StreamId, connection: ConnectionId) {
-        if let Some(list) = self.0.get_mut(stream.0 as usize) {
-            list.retain(|&subscriber| subscriber != connection);
-        }
+    /// Takes a subscriber off, and says whether it was one.
+    pub fn remove(&mut self, stream: StreamId, connection: ConnectionId) -> bool {
+        let Some(list) = self.0.get_mut(stream.0 as usize) else {
+            return false;
+        };
+        let before = list.len();
+        list.retain(|&subscriber| subscriber != connection);
+        list.len() < before
     }
 
     fn remove_all(&mut self, connection: ConnectionId) {
@@ -59,6 +68,16 @@ impl Subscriptions {
 struct Connected<S> {
     session: S,
     queued_ns: u64,
+    streams: usize,
+}
+
+/// Who gets a frame, with the connection's own number of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recipient {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// What goes between the two parts of a frame that is numbered by connection.
+    pub number: u64,
 }
 
 /// One personality with its connections.
@@ -74,7 +93,7 @@ pub struct Hub<P: Personality> {
     deadlines: BinaryHeap<Reverse<(u64, ConnectionId)>>,
     frames: Frames,
     scratch: Vec<Reply>,
-    number: Vec<u8>,
+    recipients: Vec<Recipient>,
     turn: usize,
 }
 
@@ -89,7 +108,7 @@ impl<P: Personality> Hub<P> {
             deadlines: BinaryHeap::new(),
             frames: Frames::default(),
             scratch: Vec::new(),
-            number: Vec::new(),
+            recipients: Vec::new(),
             turn: 0,
         }
     }
@@ -122,6 +141,7 @@ impl<P: Personality> Hub<P> {
         self.sessions[connection.0 as usize] = Some(Connected {
             session,
             queued_ns: u64::MAX,
+            streams: 0,
         });
         self.queue_deadline(connection);
         self.settle(connection, replies);
@@ -177,12 +197,24 @@ impl<P: Personality> Hub<P> {
         }
     }
 
+    /// True while a connection gets at least one stream.
+    pub fn is_subscriber(&self, connection: ConnectionId) -> bool {
+        matches!(self.sessions.get(connection.0 as usize), Some(Some(connected)) if connected.streams > 0)
+    }
+
     /// Carries out the session's subscriptions; passes the rest on.
     fn settle(&mut self, connection: ConnectionId, replies: &mut Vec<Reply>) {
+        let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else {
+            return self.scratch.clear();
+        };
         for reply in self.scratch.drain(..) {
             match reply {
-                Reply::Subscribe(stream) => self.subscriptions.add(stream, connection),
-                Reply::Unsubscribe(stream) => self.subscriptions.remove(stream, connection),
+                Reply::Subscribe(stream) => {
+                    connected.streams += usize::from(self.subscriptions.add(stream, connection));
+                }
+                Reply::Unsubscribe(stream) => {
+                    connected.streams -= usize::from(self.subscriptions.remove(stream, connection));
+                }
                 other => replies.push(other),
             }
         }
@@ -251,27 +283,48 @@ impl<P: Personality> Hub<P> {
         &self.frames
     }
 
-    /// Hands each frame made last to each of its subscribers as up to three slices to be sent as one message. Who
-    /// comes first rotates from frame to frame, so that nobody is favoured.
-    pub fn deliver(&mut self, now_ns: u64, mut send: impl FnMut(ConnectionId, &Frame, [&[u8]; 3])) {
-        for frame in self.frames.list() {
-            let subscribers = self.subscriptions.of(frame.stream);
-            let (before, after) = self.frames.parts(frame);
-            let first = self.turn % subscribers.len().max(1);
-            self.turn = self.turn.wrapping_add(1);
-            let (late, early) = subscribers.split_at(first);
-            for &connection in early.iter().chain(late) {
-                let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) else {
-                    continue;
-                };
+    /// Appends who gets a frame made last, by its place in the list; only this connection, if one is named. Who comes
+    /// first rotates from frame to frame, so that nobody is favoured. What it appends counts as delivered.
+    pub fn recipients(
+        &mut self,
+        frame: usize,
+        only: Option<ConnectionId>,
+        now_ns: u64,
+        into: &mut Vec<Recipient>,
+    ) {
+        let subscribers = self.subscriptions.of(self.frames.list()[frame].stream);
+        let first = self.turn % subscribers.len().max(1);
+        self.turn = self.turn.wrapping_add(1);
+        let (late, early) = subscribers.split_at(first);
+        for &connection in early.iter().chain(late) {
+            if only.is_some_and(|only| only != connection) {
+                continue;
+            }
+            if let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) {
                 let number = self.personality.number(&mut connected.session, now_ns);
-                self.number.clear();
-                if Frames::is_numbered(frame) {
-                    self.number.number(number);
-                }
-                send(connection, frame, [before, &self.number, after]);
+                into.push(Recipient { connection, number });
             }
         }
+    }
+
+    /// Hands each frame made last to each of its recipients as up to three slices to be sent as one message.
+    pub fn deliver(&mut self, now_ns: u64, mut send: impl FnMut(ConnectionId, &Frame, [&[u8]; 3])) {
+        let mut recipients = std::mem::take(&mut self.recipients);
+        let mut digits = Vec::new();
+        for index in 0..self.frames.list().len() {
+            recipients.clear();
+            self.recipients(index, None, now_ns, &mut recipients);
+            let frame = &self.frames.list()[index];
+            let (before, after) = self.frames.parts(frame);
+            for recipient in &recipients {
+                digits.clear();
+                if Frames::is_numbered(frame) {
+                    digits.number(recipient.number);
+                }
+                send(recipient.connection, frame, [before, &digits, after]);
+            }
+        }
+        self.recipients = recipients;
     }
 }
 

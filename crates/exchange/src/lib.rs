@@ -10,6 +10,7 @@
 pub mod encode;
 pub mod faults;
 pub mod hub;
+pub mod inbound;
 pub mod ledger;
 pub mod market;
 pub mod personality;

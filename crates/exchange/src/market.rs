@@ -66,6 +66,16 @@ impl Market {
         Ok(market)
     }
 
+    /// A market in which nothing is traded: for replays, which bring their own messages.
+    pub fn silent(clock: ExchangeClock) -> Self {
+        Self {
+            clock,
+            symbols: Vec::new(),
+            flows: Vec::new(),
+            due: BinaryHeap::new(),
+        }
+    }
+
     /// What the exchange's wall clock shows.
     pub fn clock(&self) -> &ExchangeClock {
         &self.clock

@@ -4,12 +4,14 @@
 //! encoded once for all who subscribed. Its *session* is what one connection has said: it takes the client's bytes
 //! and answers as the exchange documents, or ends the connection. Neither has a clock or a socket.
 
+mod batch;
 pub mod binance;
 pub mod bithumb;
 pub mod bithumb_global;
 pub mod coinbase;
 pub mod coinbase_advanced;
 pub mod gemini;
+pub mod gemini_streams;
 pub mod kraken;
 pub mod limits;
 pub mod names;
@@ -153,6 +155,12 @@ impl Response {
             headers: Vec::new(),
             body: body.into(),
         }
+    }
+
+    /// The same, with the seconds after which the client may come again.
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.headers.push(("Retry-After", seconds.to_string()));
+        self
     }
 
     /// 200 with a list, each item written by `write`.
@@ -324,6 +332,37 @@ pub trait Personality {
 
     /// Encodes what is due by the clock.
     fn on_tick(&mut self, market: &Market, wanted: &Subscriptions, frames: &mut Frames);
+
+    /// The exchange's name of a stream that was subscribed to, for the ledger: `btcusdt@trade`.
+    fn stream_name(&self, stream: StreamId) -> String;
+
+    /// What REST answers to those who ask too often: they may come again after so many seconds.
+    fn too_many_requests(&self, retry_after_s: u64) -> Response {
+        Response::new(429, r#"{"message":"Too Many Requests"}"#).retry_after(retry_after_s)
+    }
+
+    /// True once nothing more will ever be sent, as at the end of a replay.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// False if what is due by the clock is due at once, so that its times mean nothing.
+    fn is_paced(&self) -> bool {
+        true
+    }
+
+    /// The largest message that a client may send.
+    fn message_limit_bytes(&self) -> usize {
+        1 << 16
+    }
+
+    /// How the exchange parts with a client that sends a larger one.
+    fn message_too_large(&self) -> Vec<Reply> {
+        vec![Reply::Close {
+            code: 1009,
+            reason: "Message too big",
+        }]
+    }
 
     /// How the exchange parts with a client that reads too slowly.
     fn slow_consumer(&self) -> Vec<Reply> {

@@ -1,4 +1,5 @@
-//! Bithumb 2.x: snapshots and what follows, both sets of keys, the last request replacing the one before.
+//! Bithumb 2.x: snapshots and what follows, both sets of keys, the last request replacing the one before; and the older
+//! socket with its filters.
 
 mod common;
 
@@ -9,9 +10,18 @@ use feedbench_exchange::personality::Incoming;
 use feedbench_exchange::time::SECOND_NS;
 use proptest::prelude::*;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 fn rig(config: &MarketConfig) -> Rig<Bithumb> {
     Rig::new(config, Bithumb::new)
+}
+
+/// Ticks and lots of one side.
+fn levels(rig: &Rig<Bithumb>, side: Side) -> BTreeMap<u64, u64> {
+    let levels = rig.market.symbols()[0].book.levels(side);
+    levels
+        .map(|(price, level)| (price, level.quantity))
+        .collect()
 }
 
 proptest! {
@@ -50,7 +60,51 @@ proptest! {
     }
 
     #[test]
-    fn whatever_path_is_asked_for_is_served_or_refused(target in "/(v1)?/?(ticker|orderbook|trades/ticks)?[ -~]{0,30}") {
+    fn the_older_sockets_book_and_trades_are_those_of_the_market(seed: u64, rate in 20.0f64..1_000.0) {
+        let config = config(seed, 1, rate);
+        let mut rig = rig(&config);
+        let connection = rig.open("/pub/ws");
+        rig.send(connection, r#"{"type":"orderbookdepth","symbols":["BTC_KRW"]}"#);
+        rig.send(connection, r#"{"type":"transaction","symbols":["BTC_KRW"]}"#);
+        let opened = rig.market.symbols()[0].last().fill.trade;
+        let [mut bids, mut asks] = [Side::Bid, Side::Ask].map(|side| levels(&rig, side));
+        rig.run_until(2 * SECOND_NS);
+        let units = |value: &Value, decimals: u32| {
+            (value.as_str().unwrap().parse::<f64>().unwrap() * 10f64.powi(decimals as i32)).round() as u64
+        };
+        let instrument = config.instruments[0].clone();
+        let mut trades = 0;
+        for told in rig.json(connection) {
+            let Some(list) = told["content"]["list"].as_array() else { continue };
+            for item in list {
+                if told["type"] == "transaction" {
+                    trades += 1;
+                    continue;
+                }
+                let side = if item["orderType"] == "ask" { &mut asks } else { &mut bids };
+                let price = units(&item["price"], instrument.price_decimals);
+                match units(&item["quantity"], instrument.quantity_decimals) {
+                    0 => side.remove(&price),
+                    lots => side.insert(price, lots),
+                };
+            }
+        }
+        prop_assert_eq!(trades, rig.market.symbols()[0].last().fill.trade - opened);
+        prop_assert_eq!(bids, levels(&rig, Side::Bid));
+        prop_assert_eq!(asks, levels(&rig, Side::Ask));
+    }
+
+    #[test]
+    fn whatever_filter_is_sent_is_answered(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let mut rig = rig(&config(1, 1, 1.0));
+        let connection = rig.open("/pub/ws");
+        rig.incoming(connection, Incoming::Text(&bytes));
+        let refusal = r#"{"status":"5100","resmsg":"Invalid Filter Syntax"}"#;
+        prop_assert_eq!(rig.last(connection), &Got::Text(refusal.to_owned()));
+    }
+
+    #[test]
+    fn whatever_path_is_asked_for_is_served_or_refused(target in "/(v1|public)?/?(ticker|orderbook|trades/ticks|transaction_history)?[ -~]{0,30}") {
         prop_assert!(rig(&config(1, 1, 1.0)).rest(&target).status >= 200);
     }
 }
@@ -150,4 +204,160 @@ fn rest_answers_have_the_documented_shapes() {
         2
     );
     assert_eq!(rig.rest("/v1/ticker?markets=NOPE").status, 404);
+}
+
+#[test]
+fn the_older_socket_greets_and_its_filters_add_up() {
+    let mut rig = rig(&config(1, 2, 500.0));
+    let connection = rig.open("/pub/ws");
+    let registered = r#"{"status":"0000","resmsg":"Filter Registered Successfully"}"#;
+    assert_eq!(
+        rig.texts(connection),
+        [r#"{"status":"0000","resmsg":"Connected Successfully"}"#]
+    );
+    for filter in [
+        r#"{"type":"transaction","symbols":["BTC_KRW","ETH_KRW"]}"#,
+        r#"{"type":"transaction","symbols":["BTC_KRW"]}"#,
+        r#"{"type":"ticker","symbols":["BTC_KRW"],"tickTypes":["30M","MID"]}"#,
+        r#"{"type":"orderbooksnapshot","symbols":["BTC_KRW"]}"#,
+    ] {
+        assert_eq!(rig.ask(connection, filter), [registered], "{filter}");
+    }
+    rig.run_for(3 * SECOND_NS);
+    let told = rig.json(connection);
+    let of = |kind: &str, key: &str, value: &str| {
+        let matches = |told: &&Value| {
+            let content = &told["content"];
+            let item = content["list"].get(0).unwrap_or(content);
+            told["type"] == kind && item[key] == value
+        };
+        told.iter().filter(matches).count()
+    };
+    assert!(of("transaction", "symbol", "BTC_KRW") > 3);
+    assert!(of("transaction", "symbol", "ETH_KRW") > 3);
+    assert_eq!(
+        of("ticker", "tickType", "30M"),
+        of("transaction", "symbol", "BTC_KRW"),
+        "one on each trade"
+    );
+    assert_eq!(
+        of("ticker", "tickType", "MID"),
+        of("ticker", "tickType", "30M")
+    );
+    assert_eq!(of("orderbooksnapshot", "symbol", "BTC_KRW"), 3);
+    let snapshot = told
+        .iter()
+        .find(|told| told["type"] == "orderbooksnapshot")
+        .unwrap();
+    let asks = snapshot["content"]["asks"].as_array().unwrap().len();
+    assert!((5..=30).contains(&asks), "{asks}");
+}
+
+#[test]
+fn the_older_sockets_messages_have_the_recorded_shape() {
+    let mut rig = rig(&config(1, 1, 500.0));
+    let connection = rig.open("/pub/ws");
+    rig.send(
+        connection,
+        r#"{"type":"transaction","symbols":["BTC_KRW"]}"#,
+    );
+    rig.send(connection, r#"{"type":"ticker","symbols":["BTC_KRW"]}"#);
+    rig.run_for(SECOND_NS);
+    let told = rig.json(connection);
+    let find = |kind: &str| told.iter().find(|told| told["type"] == kind).unwrap();
+    let trade = &find("transaction")["content"]["list"][0];
+    let keys: Vec<&String> = trade.as_object().unwrap().keys().collect();
+    let mut recorded = [
+        "buySellGb",
+        "contPrice",
+        "contQty",
+        "contAmt",
+        "contDtm",
+        "updn",
+        "symbol",
+    ];
+    recorded.sort_unstable();
+    assert_eq!(keys, recorded);
+    // Opened at 16:43:37 UTC, which is the next day's night in Korea; microseconds, no zone.
+    let time = trade["contDtm"].as_str().unwrap();
+    assert_eq!((&time[..17], time.len()), ("2021-04-18 01:43:", 26));
+    let ticker = &find("ticker")["content"];
+    assert_eq!(
+        (&ticker["tickType"], &ticker["date"]),
+        (&Value::from("24H"), &Value::from("20210418"))
+    );
+    assert_eq!(ticker["time"].as_str().unwrap().len(), 6);
+}
+
+#[test]
+fn filters_that_are_wrong_are_refused_and_register_nothing() {
+    let mut rig = rig(&config(1, 1, 500.0));
+    let connection = rig.open("/pub/ws");
+    for filter in [
+        r#"{"type":"transaction"}"#,
+        r#"{"type":"transaction","symbols":[]}"#,
+        r#"{"type":"transaction","symbols":["BTC_KRW","NOPE_KRW"]}"#,
+        r#"{"type":"trade","symbols":["BTC_KRW"]}"#,
+        r#"{"type":"ticker","symbols":["BTC_KRW"],"tickTypes":["5M"]}"#,
+        r#"[{"type":"transaction","symbols":["BTC_KRW"]}]"#,
+    ] {
+        let answer = rig.ask(connection, filter);
+        let refusal = r#"{"status":"5100","resmsg":"Invalid Filter Syntax"}"#;
+        assert_eq!(answer, [refusal], "{filter}");
+    }
+    let before = rig.texts(connection).len();
+    rig.run_for(SECOND_NS);
+    assert_eq!(rig.texts(connection).len(), before);
+}
+
+#[test]
+fn older_rest_answers_have_the_documented_shapes() {
+    let mut rig = rig(&config(1, 2, 300.0));
+    rig.run_until(SECOND_NS);
+    let all = rig.rest_json("/public/ticker/ALL_KRW");
+    assert_eq!(all["status"], "0000");
+    let mut names: Vec<&String> = all["data"].as_object().unwrap().keys().collect();
+    names.sort_unstable();
+    assert_eq!(names, ["BTC", "ETH", "date"]);
+    let one = rig.rest_json("/public/ticker/BTC_KRW");
+    assert_eq!(
+        one["data"]["closing_price"],
+        all["data"]["BTC"]["closing_price"]
+    );
+    assert!(one["data"]["date"].is_string());
+    let nothing = rig.rest_json("/public/ticker/ALL_BTC");
+    assert_eq!(nothing["data"].as_object().unwrap().len(), 1, "its date");
+    let book = rig.rest_json("/public/orderbook/BTC_KRW");
+    assert!(book["data"]["asks"][0]["price"].is_string());
+    let trades = rig.rest_json("/public/transaction_history/BTC_KRW?count=3");
+    assert_eq!(trades["data"].as_array().unwrap().len(), 3);
+    assert_eq!(rig.rest_json("/public/ticker/NOPE_KRW")["status"], "5500");
+    assert_eq!(rig.rest("/public/x").status, 404);
+}
+
+#[test]
+fn streams_of_both_sockets_have_names_of_their_own() {
+    let mut rig = rig(&config(1, 2, 500.0));
+    let legacy = rig.open("/pub/ws");
+    let current = rig.open("/websocket/v1");
+    for kind in ["transaction", "orderbookdepth", "orderbooksnapshot"] {
+        rig.send(
+            legacy,
+            &format!(r#"{{"type":"{kind}","symbols":["BTC_KRW","ETH_KRW"]}}"#),
+        );
+    }
+    rig.send(
+        legacy,
+        r#"{"type":"ticker","symbols":["BTC_KRW"],"tickTypes":["30M","1H","12H","24H","MID"]}"#,
+    );
+    rig.send(current, r#"[{"ticket":"t"},{"type":"trade","codes":["KRW-BTC"]},{"type":"ticker","codes":["KRW-BTC"]},{"type":"orderbook","codes":["KRW-BTC"]}]"#);
+    rig.run_for(2 * SECOND_NS);
+    assert!(rig
+        .json(current)
+        .iter()
+        .all(|told| told["code"] == "KRW-BTC"));
+    assert!(rig
+        .json(legacy)
+        .iter()
+        .all(|told| told.get("code").is_none()));
 }

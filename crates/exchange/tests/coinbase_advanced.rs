@@ -137,3 +137,78 @@ fn silence_ends_a_connection_unless_heartbeats_are_heard() {
     assert_eq!(end(silent.0), Some((90, "no updates")));
     assert_eq!(end(kept.0), None);
 }
+
+#[test]
+fn rest_tells_the_same_market() {
+    let config = config(1, 2, 500.0);
+    let mut rig = rig(&config);
+    rig.run_until(3 * SECOND_NS);
+    let time = rig.rest_json("/api/v3/brokerage/time");
+    assert_eq!(
+        time,
+        json!({"iso": "2021-04-17T16:43:40Z", "epochSeconds": "1618677820", "epochMillis": "1618677820075"})
+    );
+    let products = rig.rest_json("/api/v3/brokerage/market/products");
+    assert_eq!(products["num_products"], 2);
+    assert_eq!(products["products"][1]["product_id"], "ETH-USD");
+    let product = rig.rest_json("/api/v3/brokerage/market/products/BTC-USD");
+    assert_eq!(product, products["products"][0]);
+    assert_eq!(product["base_increment"], "0.00001");
+
+    let told = rig.rest_json("/api/v3/brokerage/market/products/BTC-USD/ticker?limit=3");
+    let symbol = &rig.market.symbols()[0];
+    let numbers: Vec<String> = symbol
+        .trades
+        .iter()
+        .rev()
+        .take(3)
+        .map(|trade| trade.fill.trade.to_string())
+        .collect();
+    let trades = told["trades"].as_array().unwrap();
+    assert_eq!(trades.len(), 3);
+    assert!(trades
+        .iter()
+        .zip(&numbers)
+        .all(|(told, number)| told["trade_id"] == *number));
+
+    let number = |value: &Value| value.as_str().unwrap().parse::<f64>().unwrap();
+    let (bid, ask) = (number(&told["best_bid"]), number(&told["best_ask"]));
+    let book = rig.rest_json("/api/v3/brokerage/market/product_book?product_id=BTC-USD&limit=5");
+    assert_eq!(book["pricebook"]["asks"].as_array().unwrap().len(), 5);
+    assert_eq!(number(&book["pricebook"]["bids"][0]["price"]), bid);
+    let near = |found: &Value, expected: f64| (number(found) - expected).abs() < 0.001;
+    assert!(near(&book["mid_market"], (bid + ask) / 2.0), "{book}");
+    assert!(near(&book["spread_absolute"], ask - bid));
+    assert!(near(
+        &book["spread_bps"],
+        (ask - bid) / ((bid + ask) / 2.0) * 10_000.0
+    ));
+}
+
+#[test]
+fn bad_rest_requests_are_refused() {
+    let mut rig = rig(&config(1, 1, 1.0));
+    for (target, status) in [
+        ("/", 404),
+        ("/api/v3/brokerage", 404),
+        ("/api/v3/brokerage/market/products/btc-usd", 404),
+        (
+            "/api/v3/brokerage/market/products/BTC-USD/ticker?limit=0",
+            400,
+        ),
+        ("/api/v3/brokerage/market/product_book", 400),
+        (
+            "/api/v3/brokerage/market/product_book?product_id=BTC-USD&limit=x",
+            400,
+        ),
+    ] {
+        let response = rig.rest(target);
+        assert_eq!(response.status, status, "{target}");
+        let body: Value = serde_json::from_slice(&response.body).unwrap();
+        assert!(body["error"].is_string(), "{target}: {body}");
+    }
+    let refused = (0..20)
+        .map(|_| rig.rest("/api/v3/brokerage/time").status)
+        .filter(|&status| status == 429);
+    assert!(refused.count() > 0, "more than 10 in a second");
+}

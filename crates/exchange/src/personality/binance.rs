@@ -141,7 +141,18 @@ impl Personality for Binance {
         self.feed.on_tick(&self.names, market, wanted, frames);
     }
 
+    fn stream_name(&self, stream: StreamId) -> String {
+        let stream = stream::Stream::of_id(stream);
+        let mut name = Vec::new();
+        stream.write_name(&self.names.lower[stream.symbol as usize], &mut name);
+        String::from_utf8_lossy(&name).into_owned()
+    }
+
     fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
         rest::answer(&self.names, &mut self.limiter, market, request, now_ns)
+    }
+
+    fn too_many_requests(&self, retry_after_s: u64) -> Response {
+        limiter::too_much_weight(retry_after_s)
     }
 }

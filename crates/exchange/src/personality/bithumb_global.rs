@@ -133,6 +133,11 @@ impl Personality for BithumbGlobal {
 
     fn on_tick(&mut self, _market: &Market, _wanted: &Subscriptions, _frames: &mut Frames) {}
 
+    fn stream_name(&self, stream: StreamId) -> String {
+        let (topic, _) = Topic::ALL[(stream.0 & 3) as usize];
+        format!("{topic}:{}", self.names.of(SymbolId(stream.0 >> 2)))
+    }
+
     fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
         rest::answer(&self.names, market, request, now_ns)
     }

@@ -171,6 +171,11 @@ impl Personality for Coinbase {
         ]
     }
 
+    fn stream_name(&self, stream: StreamId) -> String {
+        let (channel, _) = Channel::ALL[(stream.0 & 7) as usize];
+        format!("{channel}:{}", self.names.of(SymbolId(stream.0 >> 3)))
+    }
+
     fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
         // Public limit: 10 requests a second for each address, bursts of 15.
         let bucket = self
@@ -178,11 +183,13 @@ impl Personality for Coinbase {
             .entry(request.peer)
             .or_insert_with(|| TokenBucket::new(10, 15));
         if !bucket.take(now_ns) {
-            let mut refusal = Response::new(429, r#"{"message":"Public rate limit exceeded"}"#);
-            refusal.headers.push(("Retry-After", "1".to_owned()));
-            return refusal;
+            return self.too_many_requests(1);
         }
         rest::answer(&self.names, &self.feed, market, request, now_ns)
             .unwrap_or_else(|refusal| refusal)
+    }
+
+    fn too_many_requests(&self, retry_after_s: u64) -> Response {
+        Response::new(429, r#"{"message":"Public rate limit exceeded"}"#).retry_after(retry_after_s)
     }
 }

@@ -1,11 +1,14 @@
 //! Coinbase Advanced Trade: ticker, ticker_batch, level2, market_trades, candles and heartbeats, one channel for each
 //! message, in an envelope that numbers the messages of each connection.
 //!
-//! Source: docs.cdp.coinbase.com/advanced-trade (2026-11). Public channels need no key; a token is not checked.
+//! Source: docs.cdp.coinbase.com/advanced-trade (2026-11). Public channels need no key; a token is not checked. REST
+//! is the public part; its limit, 10 requests a second for each address, is the one that the documents give.
 
 mod feed;
+mod rest;
 mod session;
 
+use super::limits::TokenBucket;
 use super::names::Names;
 use super::{Frames, Incoming, Personality, Reply, Request, Response, StreamId};
 use crate::hub::Subscriptions;
@@ -13,6 +16,7 @@ use crate::market::{Event, Market, SymbolId};
 use crate::time::SECOND_NS;
 use feed::Feed;
 pub use session::Session;
+use std::collections::HashMap;
 
 /// A connection is closed if nothing was sent on it for so long; heartbeats keep it open.
 const SILENCE_NS: u64 = 90 * SECOND_NS;
@@ -74,6 +78,7 @@ impl Channel {
 pub struct CoinbaseAdvanced {
     names: Names,
     feed: Feed,
+    buckets: HashMap<u64, TokenBucket>,
 }
 
 impl CoinbaseAdvanced {
@@ -85,6 +90,7 @@ impl CoinbaseAdvanced {
         Self {
             names,
             feed: Feed::new(market),
+            buckets: HashMap::new(),
         }
     }
 }
@@ -159,11 +165,23 @@ impl Personality for CoinbaseAdvanced {
         self.feed.on_tick(&self.names, market, wanted, frames);
     }
 
-    /// The public market data endpoints want a door of their own; until a client needs them there is none.
-    fn rest(&mut self, _market: &Market, _request: &Request<'_>, _now_ns: u64) -> Response {
-        Response::new(
-            404,
-            r#"{"error":"NOT_FOUND","error_details":"","message":"not found"}"#,
-        )
+    fn stream_name(&self, stream: StreamId) -> String {
+        let (channel, _) = Channel::ALL[(stream.0 & 7) as usize];
+        format!("{channel}:{}", self.names.of(SymbolId(stream.0 >> 3)))
+    }
+
+    fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
+        let bucket = self
+            .buckets
+            .entry(request.peer)
+            .or_insert_with(|| TokenBucket::new(10, 10));
+        if !bucket.take(now_ns) {
+            return self.too_many_requests(1);
+        }
+        rest::answer(&self.names, market, request, now_ns).unwrap_or_else(|refusal| refusal)
+    }
+
+    fn too_many_requests(&self, retry_after_s: u64) -> Response {
+        rest::failure(429, "RESOURCE_EXHAUSTED", "too many requests").retry_after(retry_after_s)
     }
 }

@@ -4,18 +4,17 @@
 //! from zero, heartbeats included; v2 has neither numbers nor times in its level 2.
 
 mod feed;
-mod rest;
+pub(super) mod rest;
 mod v1;
 mod v2;
 
-use super::limits::Window;
 use super::names::Names;
 use super::{Frames, Incoming, Personality, Reply, Request, Response, StreamId};
 use crate::hub::Subscriptions;
 use crate::market::{Event, Market, SymbolId};
 use crate::time::SECOND_NS;
 use feed::Feed;
-use std::collections::HashMap;
+use rest::Rest;
 
 /// Time between heartbeats.
 const HEARTBEAT_NS: u64 = 5 * SECOND_NS;
@@ -93,23 +92,27 @@ pub enum Session {
     V2(v2::Session),
 }
 
+/// `BTCUSD`; requests spell symbols in either case.
+pub(super) fn names(market: &Market) -> Names {
+    Names::new(market, |instrument| {
+        format!("{}{}", instrument.base, instrument.quote_as("USD"))
+    })
+}
+
 /// The personality.
 pub struct Gemini {
     names: Names,
     feed: Feed,
-    requests: HashMap<u64, Window>,
+    rest: Rest,
 }
 
 impl Gemini {
     /// For a market that has just opened.
     pub fn new(market: &Market) -> Self {
-        let names = Names::new(market, |instrument| {
-            format!("{}{}", instrument.base, instrument.quote_as("USD"))
-        });
         Self {
-            names,
+            names: names(market),
             feed: Feed::new(market),
-            requests: HashMap::new(),
+            rest: Rest::default(),
         }
     }
 }
@@ -215,20 +218,35 @@ impl Personality for Gemini {
         self.feed.on_tick(&self.names, market, wanted, frames);
     }
 
-    fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
-        // Public limit: 120 requests a minute for each address.
-        let requests = self
-            .requests
-            .entry(request.peer)
-            .or_insert_with(|| Window::new(120, 60 * SECOND_NS));
-        if !requests.take(1, now_ns) {
-            let mut refusal = failure(429, "RateLimit", "Requests were made too frequently");
-            refusal
-                .headers
-                .push(("Retry-After", requests.retry_after_s(now_ns).to_string()));
-            return refusal;
+    fn stream_name(&self, stream: StreamId) -> String {
+        let name = self.names.of(SymbolId(stream.0 >> 5));
+        match stream.0 & 31 {
+            16 => format!("l2:{name}"),
+            kind @ 17.. => format!("candles_{}:{name}", CANDLES[kind as usize - 17].0),
+            bits => {
+                let filter = Filter::of_bits(bits);
+                let chosen = [
+                    (filter.top_of_book, "top_of_book"),
+                    (filter.bids, "bids"),
+                    (filter.offers, "offers"),
+                    (filter.trades, "trades"),
+                ];
+                let chosen: Vec<&str> = chosen
+                    .iter()
+                    .filter(|(on, _)| *on)
+                    .map(|(_, word)| *word)
+                    .collect();
+                format!("v1/marketdata/{name}:{}", chosen.join(","))
+            }
         }
-        rest::answer(&self.names, market, request, now_ns).unwrap_or_else(|refusal| refusal)
+    }
+
+    fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
+        self.rest.answer(&self.names, market, request, now_ns)
+    }
+
+    fn too_many_requests(&self, retry_after_s: u64) -> Response {
+        rest::too_many_requests(retry_after_s)
     }
 }
 

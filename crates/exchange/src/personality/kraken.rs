@@ -224,6 +224,23 @@ impl Personality for Kraken {
             .on_tick([&self.names, &self.old_names], market, wanted, frames);
     }
 
+    fn stream_name(&self, stream: StreamId) -> String {
+        let pair = self.names.of(SymbolId(stream.0 >> 6));
+        let channel = match stream.0 & 63 {
+            0 | 1 => "ticker".to_owned(),
+            2 => "trade".to_owned(),
+            3 => return "instrument".to_owned(),
+            kind @ 4..=8 => format!("book-{}", DEPTHS[kind as usize - 4]),
+            kind @ 9..=17 => format!("ohlc-{}", INTERVALS[kind as usize - 9]),
+            32 => "v1 ticker".to_owned(),
+            33 => "v1 trade".to_owned(),
+            34 => "v1 spread".to_owned(),
+            kind @ 35..=39 => format!("v1 book-{}", DEPTHS[kind as usize - 35]),
+            kind => format!("v1 ohlc-{}", INTERVALS[kind as usize - 40]),
+        };
+        format!("{channel}:{pair}")
+    }
+
     fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
         rest::answer(market, request, now_ns)
     }

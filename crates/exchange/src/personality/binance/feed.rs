@@ -1,5 +1,6 @@
 //! The streams: what each event, and each tenth of a second, means to those who listen.
 
+use super::super::batch::Batch;
 use super::super::Frames;
 use super::message::{
     write_aggregate, write_best, write_candle, write_mean, write_mini_ticker, write_side,
@@ -16,24 +17,6 @@ use crate::time::{ExchangeClock, MILLISECOND_NS, SECOND_NS};
 const TICK_NS: u64 = 100 * MILLISECOND_NS;
 /// Ticks between messages of the slow streams.
 const SLOW_TICKS: u64 = 10;
-
-/// Levels that changed since the last batch, and the first update that the next batch will tell.
-#[derive(Clone, Debug)]
-struct Batch {
-    first: u64,
-    levels: Vec<(Side, Ticks)>,
-}
-
-impl Batch {
-    fn note(&mut self, event: &Event) {
-        self.levels.extend(event.levels());
-        // A long time without a batch, as at 1000 ms and high rates: keep each level once.
-        if self.levels.len() >= 4_096 && self.levels.len().is_power_of_two() {
-            self.levels.sort_unstable();
-            self.levels.dedup();
-        }
-    }
-}
 
 struct SymbolFeed {
     best: Best,
@@ -98,10 +81,7 @@ impl Feed {
     /// For a market that has just opened.
     pub fn new(market: &Market) -> Self {
         let symbols = market.symbols().iter().map(|symbol| {
-            let batch = Batch {
-                first: symbol.sequence + 1,
-                levels: Vec::new(),
-            };
+            let batch = Batch::from(symbol.sequence + 1);
             SymbolFeed {
                 best: symbol.best(),
                 fast: batch.clone(),
@@ -244,17 +224,14 @@ impl Feed {
 
 /// The changes since the last batch, and the best levels, if there were changes.
 fn send_depth(desk: &mut Desk<'_>, id: SymbolId, symbol: &Symbol, batch: &mut Batch, fast: bool) {
-    if batch.levels.is_empty() {
+    if batch.is_empty() {
         return;
     }
     let units = Units::of(&symbol.instrument);
-    let (first, last, born_ns) = (batch.first, symbol.sequence, desk.born_ns);
+    let (first, last, born_ns) = (batch.first(), symbol.sequence, desk.born_ns);
     desk.sequence = last;
     if desk.wants(id.0, Kind::Depth { fast }) {
-        batch.levels.sort_unstable();
-        batch.levels.dedup();
-        let asks_from = batch.levels.partition_point(|(side, _)| *side == Side::Bid);
-        let (bids, asks) = batch.levels.split_at(asks_from);
+        let (bids, asks) = batch.sides();
         let quantity =
             |&(side, price): &(Side, Ticks)| (price, symbol.book.quantity_at(side, price));
         desk.send(id.0, Kind::Depth { fast }, |out, times, name| {
@@ -284,8 +261,7 @@ fn send_depth(desk: &mut Desk<'_>, id: SymbolId, symbol: &Symbol, batch: &mut Ba
             out.push(b'}');
         });
     }
-    batch.first = last + 1;
-    batch.levels.clear();
+    batch.settle(last);
 }
 
 /// What leaves every second or two.

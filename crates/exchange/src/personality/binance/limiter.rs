@@ -56,17 +56,17 @@ impl Limiter {
             address.banned_until_ns = now_ns + ban_ns;
             return Err(banned(address.banned_until_ns, market, now_ns));
         }
-        let message = format!(
-            "Too much request weight used; current limit is {WEIGHT_PER_MINUTE} request weight per 1 MINUTE. \
-             Please use WebSocket Streams for live updates to avoid polling the API."
-        );
-        Err(refusal(
-            429,
-            -1003,
-            &message,
-            address.weight.retry_after_s(now_ns),
-        ))
+        Err(too_much_weight(address.weight.retry_after_s(now_ns)))
     }
+}
+
+/// The answer to an address that has used up its weight.
+pub fn too_much_weight(retry_after_s: u64) -> Response {
+    let message = format!(
+        "Too much request weight used; current limit is {WEIGHT_PER_MINUTE} request weight per 1 MINUTE. \
+         Please use WebSocket Streams for live updates to avoid polling the API."
+    );
+    failure(429, -1003, &message).retry_after(retry_after_s)
 }
 
 fn banned(until_ns: u64, market: &Market, now_ns: u64) -> Response {
@@ -75,20 +75,7 @@ fn banned(until_ns: u64, market: &Market, now_ns: u64) -> Response {
         "Way too much request weight used; IP banned until {until_ms}. \
          Please use WebSocket Streams for live updates to avoid bans."
     );
-    refusal(
-        418,
-        -1003,
-        &message,
-        (until_ns - now_ns).div_ceil(SECOND_NS),
-    )
-}
-
-fn refusal(status: u16, code: i32, message: &str, retry_after_s: u64) -> Response {
-    let mut response = failure(status, code, message);
-    response
-        .headers
-        .push(("Retry-After", retry_after_s.to_string()));
-    response
+    failure(418, -1003, &message).retry_after((until_ns - now_ns).div_ceil(SECOND_NS))
 }
 
 /// The exchange's way of saying no.

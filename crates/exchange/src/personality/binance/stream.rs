@@ -189,6 +189,37 @@ impl Stream {
         StreamId(self.symbol << 8 | kind << 2 | u32::from(microseconds) << 1 | u32::from(combined))
     }
 
+    /// The stream of a number that [`Stream::id`] gave.
+    pub fn of_id(id: StreamId) -> Self {
+        let kind = match id.0 >> 2 & 63 {
+            0 => Kind::Trade,
+            1 => Kind::AggTrade,
+            2 => Kind::BookTicker,
+            depth @ 3..=4 => Kind::Depth { fast: depth == 4 },
+            levels @ 5..=10 => Kind::Levels {
+                count: [5, 10, 20][(levels as usize - 5) / 2],
+                fast: levels % 2 == 0,
+            },
+            11 => Kind::Ticker,
+            12 => Kind::MiniTicker,
+            13 => Kind::AvgPrice,
+            window @ 14..=16 => Kind::WindowTicker {
+                hours: [1, 4, 24][window as usize - 14],
+            },
+            18 => Kind::AllMiniTickers,
+            kline => Kind::Kline {
+                interval: Interval {
+                    index: (kline as usize - 20) / 2,
+                    east: kline % 2 == 1,
+                },
+            },
+        };
+        Self {
+            symbol: id.0 >> 8,
+            kind,
+        }
+    }
+
     /// The name under which combined streams carry it.
     pub fn write_name(self, lower: &str, out: &mut Vec<u8>) {
         use crate::encode::Encode;
@@ -274,6 +305,11 @@ mod tests {
                 assert!(
                     seen.insert(stream.id(combined, microseconds)),
                     "{name} shares its number"
+                );
+                assert_eq!(
+                    Stream::of_id(stream.id(combined, microseconds)),
+                    stream,
+                    "{name}"
                 );
             }
             let mut written = Vec::new();

@@ -9,9 +9,9 @@ use crate::market::{Event, Lots, Market, Side, Symbol, SymbolId, Ticks, Trade};
 use crate::time::{Calendar, SECOND_NS};
 
 /// Levels of each side in a book.
-const LEVELS: usize = 30;
+pub const LEVELS: usize = 30;
 /// Korea's time is nine hours ahead of UTC, the whole year.
-const KOREA_NS: u64 = 9 * 3_600 * SECOND_NS;
+pub const KOREA_NS: u64 = 9 * 3_600 * SECOND_NS;
 
 /// Without state: every message tells of one event.
 #[derive(Debug)]

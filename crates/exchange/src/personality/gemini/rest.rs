@@ -1,13 +1,47 @@
 //! REST: symbols, tickers, books, trades.
 
+use super::super::limits::Window;
 use super::super::names::Names;
 use super::super::{Request, Response};
 use super::failure;
 use crate::encode::Encode;
 use crate::market::{Market, Side, Symbol, SymbolId};
+use crate::time::SECOND_NS;
+use std::collections::HashMap;
 
-/// Answers a request.
-pub fn answer(
+/// Public requests for each minute and address.
+const REQUESTS_PER_MINUTE: u32 = 120;
+
+/// The REST API with what each address has asked so far.
+#[derive(Debug, Default)]
+pub struct Rest(HashMap<u64, Window>);
+
+impl Rest {
+    /// Answers a request, or refuses an address that asks too often.
+    pub fn answer(
+        &mut self,
+        names: &Names,
+        market: &Market,
+        request: &Request<'_>,
+        now_ns: u64,
+    ) -> Response {
+        let requests = self
+            .0
+            .entry(request.peer)
+            .or_insert_with(|| Window::new(REQUESTS_PER_MINUTE, 60 * SECOND_NS));
+        if !requests.take(1, now_ns) {
+            return too_many_requests(requests.retry_after_s(now_ns));
+        }
+        answer(names, market, request, now_ns).unwrap_or_else(|refusal| refusal)
+    }
+}
+
+/// The refusal of an address that asks too often.
+pub fn too_many_requests(retry_after_s: u64) -> Response {
+    failure(429, "RateLimit", "Requests were made too frequently").retry_after(retry_after_s)
+}
+
+fn answer(
     names: &Names,
     market: &Market,
     request: &Request<'_>,

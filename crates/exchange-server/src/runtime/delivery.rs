@@ -1,0 +1,218 @@
+//! One frame on its way to everybody who is owed it.
+
+use super::clock::monotonic_ns;
+use super::connection::{Buffers, Connection, Outcome, Phase};
+use super::connections::{Connections, Place};
+use super::faulty::{Deed, Meaning};
+use super::sender::{Failure, Moment, Sender};
+use feedbench_exchange::encode::Encode;
+use feedbench_exchange::faults::FaultKind;
+use feedbench_exchange::hub::Recipient;
+use feedbench_exchange::ledger::EVERYBODY;
+use feedbench_exchange::personality::Frames;
+use feedbench_wire::frame::{Header, Opcode, MAXIMUM_HEADER_BYTES};
+
+/// Who got a message.
+#[derive(Clone, Copy)]
+pub struct Whom {
+    /// Our number of the connection, or everybody.
+    pub connection: u32,
+    /// How many.
+    pub recipients: u32,
+}
+
+/// One frame on its way.
+pub struct Delivery<'a> {
+    pub sender: &'a mut Sender,
+    pub connections: &'a mut Connections,
+    pub buffers: &'a mut Buffers,
+    /// Of the door.
+    pub number: usize,
+    pub moment: Moment,
+    /// How many got it.
+    pub got: u64,
+    /// The last of them.
+    pub last: u32,
+}
+
+impl Delivery<'_> {
+    /// Sends it, or holds it back. Allocates nothing.
+    pub fn frame(
+        &mut self,
+        frames: &Frames,
+        index: usize,
+        recipients: &[Recipient],
+        meaning: Meaning,
+    ) {
+        let frame = &frames.list()[index];
+        let parts = frames.parts(frame);
+        let mut wire = std::mem::take(&mut self.sender.wire);
+        let numbered = Frames::is_numbered(frame);
+        if !numbered {
+            encode(&mut wire, [parts.0, parts.1, b""]);
+        }
+        let mut digits = std::mem::take(&mut self.sender.digits);
+        let sent_ns = monotonic_ns();
+        // What was held back goes first.
+        let hold = self.moment.hold || !self.sender.unsent.is_empty();
+        if hold {
+            self.sender.note_hold(sent_ns);
+        } else if self.moment.opened_ns.is_some() {
+            self.sender.lag.record(meaning.scheduled_ns, sent_ns);
+        }
+        let mut spoiled = false;
+        for recipient in recipients {
+            let Some((place, connection)) =
+                self.connections.of_hub(self.number, recipient.connection)
+            else {
+                continue;
+            };
+            if connection.phase != Phase::Open || self.moment.now_ns >= connection.half_open_from_ns
+            {
+                self.sender.dropped += 1;
+                continue;
+            }
+            digits.clear();
+            if numbered {
+                digits.number(recipient.number);
+            }
+            if connection.faulty.is_some() {
+                spoiled = true;
+                let payload = [parts.0, &digits, parts.1];
+                self.got += spoil(
+                    self.sender,
+                    self.buffers,
+                    place,
+                    connection,
+                    payload,
+                    meaning,
+                );
+                continue;
+            }
+            if numbered {
+                encode(&mut wire, [parts.0, &digits, parts.1]);
+            }
+            self.last = connection.generation;
+            let Self {
+                sender,
+                buffers,
+                moment,
+                ..
+            } = self;
+            self.got += if hold {
+                sender.hold(buffers, place, connection, &wire)
+            } else {
+                send(sender, buffers, place, connection, &wire, *moment)
+            };
+        }
+        if !spoiled && self.got > 0 {
+            let whom = Whom {
+                connection: self.moment.only.map_or(EVERYBODY, |_| self.last),
+                recipients: self.got as u32,
+            };
+            if hold {
+                self.sender.unsent.push((meaning, whom));
+            } else {
+                let ended_ns = monotonic_ns();
+                self.sender.record(meaning, sent_ns, ended_ns, whom, 0);
+            }
+        }
+        self.sender.wire = wire;
+        self.sender.digits = digits;
+    }
+}
+
+/// Writes a text frame over what is in `wire`.
+#[inline]
+fn encode(wire: &mut Vec<u8>, parts: [&[u8]; 3]) {
+    let payload_bytes: usize = parts.iter().map(|part| part.len()).sum();
+    let mut header = [0; MAXIMUM_HEADER_BYTES];
+    let header_bytes =
+        Header::message(Opcode::Text, payload_bytes as u64, None).encode(&mut header);
+    wire.clear();
+    wire.extend_from_slice(&header[..header_bytes]);
+    parts.iter().for_each(|part| wire.extend_from_slice(part));
+}
+
+/// Sends to one connection; returns how many got it.
+#[inline]
+fn send(
+    sender: &mut Sender,
+    buffers: &mut Buffers,
+    place: Place,
+    connection: &mut Connection,
+    wire: &[u8],
+    moment: Moment,
+) -> u64 {
+    match connection.send(wire, sender.queue_bytes, buffers) {
+        Outcome::Taken => {
+            if moment.opened_ns.is_none() && connection.waiting_bytes() > sender.queue_bytes / 2 {
+                sender.congested.push(place);
+            }
+            1
+        }
+        Outcome::TooSlow => {
+            connection.phase = Phase::Flushing;
+            sender.failed.push((place, Failure::TooSlow));
+            1
+        }
+        Outcome::Broken => {
+            sender.failed.push((place, Failure::Broken));
+            0
+        }
+    }
+}
+
+/// Passes one connection's message through its faults; returns how many messages it got.
+fn spoil(
+    sender: &mut Sender,
+    buffers: &mut Buffers,
+    place: Place,
+    connection: &mut Connection,
+    payload: [&[u8]; 3],
+    meaning: Meaning,
+) -> u64 {
+    let Some(mut faulty) = connection.faulty.take() else {
+        return 0;
+    };
+    let mut whole = std::mem::take(&mut sender.payload);
+    whole.clear();
+    payload
+        .iter()
+        .for_each(|part| whole.extend_from_slice(part));
+    let mut got = 0;
+    let mut wire = Vec::new();
+    faulty.pass(&whole, meaning, |deed, meaning, fault| {
+        let sent_ns = monotonic_ns();
+        let (payload, sent_bytes) = match &deed {
+            Deed::Send(payload) => (payload.as_slice(), payload.len()),
+            Deed::LeaveOut => (&b""[..], 0),
+            Deed::Cut(payload, sent_bytes) => (payload.as_slice(), *sent_bytes),
+        };
+        let mut recipients = 0;
+        if deed != Deed::LeaveOut {
+            encode(&mut wire, [payload, b"", b""]);
+            wire.truncate(wire.len() - payload.len() + sent_bytes);
+            recipients = 1;
+            let failure = match connection.send(&wire, sender.queue_bytes, buffers) {
+                Outcome::Broken => Some(Failure::Broken),
+                _ if fault == FaultKind::Cut.code() => Some(Failure::Cut),
+                Outcome::TooSlow => Some(Failure::TooSlow),
+                Outcome::Taken => None,
+            };
+            if let Some(failure) = failure {
+                connection.phase = Phase::Flushing;
+                sender.failed.push((place, failure));
+            }
+        }
+        got += u64::from(recipients);
+        let whom = Whom {
+            connection: connection.generation,
+            recipients,
+        };
+        sender.record(meaning, sent_ns, monotonic_ns(), whom, fault);
+    });
+    connection.faulty = Some(faulty);
+    sender.payload = whole;
+    got
+}

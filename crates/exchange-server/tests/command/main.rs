@@ -1,0 +1,6 @@
+//! The command as users run it: processes, signals, output, real sockets.
+
+mod arguments;
+mod exchange;
+mod namespace;
+mod rig;

@@ -1,0 +1,10 @@
+//! The market thread with real sockets and an independent client; no test asserts a time.
+
+mod faults;
+mod ledger;
+mod protocol;
+mod replay;
+mod rig;
+mod slow;
+mod stream;
+mod tls;

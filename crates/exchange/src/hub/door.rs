@@ -1,0 +1,174 @@
+//! Hubs of different personalities behind one type, so that one thread can drive them all over the same market.
+
+use super::{ConnectionId, Hub, Recipient};
+use crate::market::{Event, Market};
+use crate::personality::{Frames, Incoming, Personality, Reply, Request, Response, StreamId};
+
+/// A [`Hub`], whichever its personality. One virtual call for an event and for a frame, none for a subscriber.
+pub trait Door {
+    /// See [`Personality::name`].
+    fn name(&self) -> &'static str;
+
+    /// See [`Hub::open`].
+    fn open(
+        &mut self,
+        market: &Market,
+        request: &Request<'_>,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) -> Result<ConnectionId, Response>;
+
+    /// See [`Hub::on_message`].
+    fn on_message(
+        &mut self,
+        market: &Market,
+        connection: ConnectionId,
+        incoming: Incoming<'_>,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    );
+
+    /// See [`Hub::close`].
+    fn close(&mut self, connection: ConnectionId);
+
+    /// See [`Hub::is_subscriber`].
+    fn is_subscriber(&self, connection: ConnectionId) -> bool;
+
+    /// See [`Hub::due_ns`].
+    fn due_ns(&self) -> u64;
+
+    /// See [`Hub::on_time`].
+    fn on_time(&mut self, market: &Market, now_ns: u64, replies: &mut Vec<(ConnectionId, Reply)>);
+
+    /// See [`Hub::on_event`].
+    fn on_event(&mut self, market: &Market, event: &Event);
+
+    /// See [`Hub::frames`].
+    fn frames(&self) -> &Frames;
+
+    /// See [`Hub::recipients`].
+    fn recipients(
+        &mut self,
+        frame: usize,
+        only: Option<ConnectionId>,
+        now_ns: u64,
+        into: &mut Vec<Recipient>,
+    );
+
+    /// See [`Personality::rest`].
+    fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response;
+
+    /// See [`Personality::stream_name`].
+    fn stream_name(&self, stream: StreamId) -> String;
+
+    /// See [`Personality::slow_consumer`].
+    fn slow_consumer(&self) -> Vec<Reply>;
+
+    /// See [`Personality::message_limit_bytes`].
+    fn message_limit_bytes(&self) -> usize;
+
+    /// See [`Personality::message_too_large`].
+    fn message_too_large(&self) -> Vec<Reply>;
+
+    /// See [`Personality::too_many_requests`].
+    fn too_many_requests(&self, retry_after_s: u64) -> Response;
+
+    /// See [`Personality::is_over`].
+    fn is_over(&self) -> bool;
+
+    /// See [`Personality::is_paced`].
+    fn is_paced(&self) -> bool;
+}
+
+impl<P: Personality> Door for Hub<P> {
+    fn name(&self) -> &'static str {
+        self.personality.name()
+    }
+
+    fn open(
+        &mut self,
+        market: &Market,
+        request: &Request<'_>,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) -> Result<ConnectionId, Response> {
+        Hub::open(self, market, request, now_ns, replies)
+    }
+
+    fn on_message(
+        &mut self,
+        market: &Market,
+        connection: ConnectionId,
+        incoming: Incoming<'_>,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
+        Hub::on_message(self, market, connection, incoming, now_ns, replies);
+    }
+
+    fn close(&mut self, connection: ConnectionId) {
+        Hub::close(self, connection);
+    }
+
+    fn is_subscriber(&self, connection: ConnectionId) -> bool {
+        Hub::is_subscriber(self, connection)
+    }
+
+    fn due_ns(&self) -> u64 {
+        Hub::due_ns(self)
+    }
+
+    fn on_time(&mut self, market: &Market, now_ns: u64, replies: &mut Vec<(ConnectionId, Reply)>) {
+        Hub::on_time(self, market, now_ns, replies);
+    }
+
+    fn on_event(&mut self, market: &Market, event: &Event) {
+        Hub::on_event(self, market, event);
+    }
+
+    fn frames(&self) -> &Frames {
+        Hub::frames(self)
+    }
+
+    fn recipients(
+        &mut self,
+        frame: usize,
+        only: Option<ConnectionId>,
+        now_ns: u64,
+        into: &mut Vec<Recipient>,
+    ) {
+        Hub::recipients(self, frame, only, now_ns, into);
+    }
+
+    fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
+        self.personality.rest(market, request, now_ns)
+    }
+
+    fn stream_name(&self, stream: StreamId) -> String {
+        self.personality.stream_name(stream)
+    }
+
+    fn slow_consumer(&self) -> Vec<Reply> {
+        self.personality.slow_consumer()
+    }
+
+    fn message_limit_bytes(&self) -> usize {
+        self.personality.message_limit_bytes()
+    }
+
+    fn message_too_large(&self) -> Vec<Reply> {
+        self.personality.message_too_large()
+    }
+
+    fn too_many_requests(&self, retry_after_s: u64) -> Response {
+        self.personality.too_many_requests(retry_after_s)
+    }
+
+    fn is_over(&self) -> bool {
+        self.personality.is_over()
+    }
+
+    fn is_paced(&self) -> bool {
+        self.personality.is_paced()
+    }
+}
