@@ -151,3 +151,33 @@ def test_invalid_text(case: dict[str, Any]) -> None:
     with pytest.raises(UnicodeDecodeError) as caught:
         codecs.decode(bytes.fromhex(case["hex"]), "utf-8")
     assert caught.value.start == case["position"]
+
+
+def stamp_of(text: str) -> tuple[int, float] | None:
+    """What the text means as an answer of the stamp model, by Python's JSON; None if it means none."""
+    try:
+        pairs = json.loads(text, object_pairs_hook=list, parse_constant=lambda name: None)
+    except json.JSONDecodeError:
+        return None
+    if not isinstance(pairs, list) or not all(isinstance(pair, tuple) for pair in pairs):
+        return None
+    if sorted(key for key, _ in pairs) != ["c", "ts"]:
+        return None
+    fields = dict(pairs)
+    count, time = fields["c"], fields["ts"]
+    if not isinstance(count, int | float) or not isinstance(time, int | float) or count != int(count):
+        return None
+    return (int(count), time if time < 1e11 else time / 1000) if count >= 0 else None
+
+
+@pytest.mark.parametrize("case", cases("stamp", "valid"), ids=by_id)
+def test_stamps(case: dict[str, Any]) -> None:
+    found = stamp_of(case["text"])
+    assert found is not None
+    assert found[0] == case["c"]
+    assert found[1] == pytest.approx(case["unix_s"], abs=1e-6)
+
+
+@pytest.mark.parametrize("case", cases("stamp", "invalid"), ids=by_id)
+def test_what_is_no_stamp(case: dict[str, Any]) -> None:
+    assert stamp_of(case["text"]) is None, case["why"]
