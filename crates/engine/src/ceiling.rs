@@ -140,6 +140,12 @@ pub fn run(arguments: &CeilingArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Round trips per second of a raw loop with this shape, measured now.
+pub fn round_trips_per_s(shape: Shape, server_cpu: Option<usize>, duration_ns: u64) -> Result<f64> {
+    let floor = FloorChild::start(true, server_cpu)?;
+    Ok(measure(shape, &floor, duration_ns)?.round_trips_per_s)
+}
+
 /// Half of the time counts round trips without a clock, the other half takes the time of each.
 fn measure(shape: Shape, floor: &FloorChild, duration_ns: u64) -> Result<Ceiling> {
     let bytes = shape.bytes.get() as usize;

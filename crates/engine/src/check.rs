@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 
 use feedbench_wire::frame::Opcode;
+use feedbench_wire::stamp::Stamp;
 
 use crate::payload::{Number, Payload};
+use crate::stamps::StampRule;
 
 /// When a message left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +41,12 @@ pub enum Verdict {
     Duplicate,
     /// The answer to a message that was already given up as lost.
     Late,
+    /// The greeting of a stamp server; it answers nothing and is wanted once, before anything else.
+    Greeting,
+    /// A greeting with a time that it cannot have.
+    OddGreeting,
+    /// A right answer on a connection that was not greeted before.
+    Ungreeted(Sent),
 }
 
 /// Lost messages remembered per connection, to tell a late answer from a duplicate.
@@ -56,6 +64,8 @@ pub struct Check {
     slots: VecDeque<Slot>,
     /// Number of the oldest slot.
     oldest: u64,
+    /// True once a stamp server has greeted, or was found not to have.
+    greeted: bool,
     /// Slots that are already answered.
     answered_early: usize,
     /// Numbers given up, the latest last. Hardly any connection has one.
@@ -71,6 +81,7 @@ impl Check {
             expected: payload.counter.map(|counter| counter.number(0)),
             slots: VecDeque::with_capacity(1),
             oldest: 0,
+            greeted: false,
             answered_early: 0,
             lost: None,
         }
@@ -96,12 +107,40 @@ impl Check {
         self.slots.push_back(Slot::Waiting(sent));
     }
 
-    /// Judges one answer; `question` is what all messages were made from.
+    /// Memory beyond the value itself.
+    pub fn heap_bytes(&self) -> usize {
+        let lost = self
+            .lost
+            .as_ref()
+            .map_or(0, |lost| lost.capacity() * size_of::<u64>());
+        self.slots.capacity() * size_of::<Slot>() + lost
+    }
+
+    /// Gives back the memory of messages that are no longer on the way.
+    pub fn shrink(&mut self) {
+        self.slots.shrink_to_fit();
+    }
+
+    /// How many messages were sent so far.
+    pub fn sent_so_far(&self) -> u64 {
+        self.oldest + self.slots.len() as u64
+    }
+
+    /// Judges one answer; `question` is what all messages were made from. Only stamps ask when it was received.
     #[inline]
-    pub fn answer(&mut self, question: &Payload, opcode: Opcode, payload: &[u8]) -> Verdict {
+    pub fn answer(
+        &mut self,
+        question: &Payload,
+        opcode: Opcode,
+        payload: &[u8],
+        received_ns: u64,
+    ) -> Verdict {
         let equal = match (&question.counter, &self.expected) {
             (Some(counter), Some(number)) => counter.matches(number, payload, &question.bytes),
-            _ => payload == question.bytes,
+            _ => match question.stamp {
+                Some(rule) => return self.stamp(question, rule, opcode, payload, received_ns),
+                None => payload == question.bytes,
+            },
         };
         if equal && opcode == question.opcode && self.answered_early == 0 {
             if let Some(Slot::Waiting(times)) = self.slots.pop_front() {
@@ -121,6 +160,63 @@ impl Check {
             // Without a counter one message is like the other, and the oldest is answered first.
             _ => (payload == question.bytes).then_some(0),
         };
+        self.settle(question, distance)
+    }
+
+    /// Judges one message of a stamp server: its number, and a clock between sending and receiving.
+    fn stamp(
+        &mut self,
+        question: &Payload,
+        rule: StampRule,
+        opcode: Opcode,
+        payload: &[u8],
+        received_ns: u64,
+    ) -> Verdict {
+        let stamp = match Stamp::parse(payload) {
+            Ok(stamp) if opcode == question.opcode => stamp,
+            _ => return self.settle(question, None),
+        };
+        let Some(number) = stamp.count.checked_sub(1) else {
+            if self.greeted {
+                return Verdict::Duplicate;
+            }
+            self.greeted = true;
+            // Nothing says when it was made but that the run had begun.
+            let allowed = rule.allows(&stamp, rule.made_ns(), received_ns);
+            return if allowed {
+                Verdict::Greeting
+            } else {
+                Verdict::OddGreeting
+            };
+        };
+        let distance = number as i64 - self.oldest as i64;
+        let slot = usize::try_from(distance)
+            .ok()
+            .and_then(|ahead| self.slots.get(ahead));
+        if let Some(Slot::Waiting(sent)) = slot {
+            if !rule.allows(&stamp, sent.sent_ns, received_ns) {
+                return self.settle(question, None);
+            }
+        }
+        if distance == 0 && self.answered_early == 0 && self.greeted {
+            if let Some(Slot::Waiting(sent)) = self.slots.pop_front() {
+                self.oldest += 1;
+                return Verdict::InOrder(sent);
+            }
+        }
+        match self.settle(question, Some(distance)) {
+            Verdict::InOrder(sent) | Verdict::Early(sent) | Verdict::OutOfOrder(sent)
+                if !self.greeted =>
+            {
+                self.greeted = true;
+                Verdict::Ungreeted(sent)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Settles the message at this distance from the oldest; `None` is an answer to nothing that was sent.
+    fn settle(&mut self, question: &Payload, distance: Option<i64>) -> Verdict {
         let Some(distance) = distance else {
             return self
                 .take_oldest(question)
@@ -280,7 +376,7 @@ mod tests {
             let mut check = check(&payload, 3);
             let found: Vec<_> = answers
                 .iter()
-                .map(|&n| check.answer(&payload, Opcode::Text, &message(&payload, n)))
+                .map(|&n| check.answer(&payload, Opcode::Text, &message(&payload, n), 0))
                 .collect();
             assert_eq!(found, verdicts, "{sentence}");
         }
@@ -293,19 +389,19 @@ mod tests {
         let mut changed = message(&payload, 0);
         changed[20] ^= 1;
         assert_eq!(
-            check.answer(&payload, Opcode::Text, &changed),
+            check.answer(&payload, Opcode::Text, &changed, 0),
             Verdict::Wrong(sent(0))
         );
         assert_eq!(
-            check.answer(&payload, Opcode::Binary, &message(&payload, 1)),
+            check.answer(&payload, Opcode::Binary, &message(&payload, 1), 0),
             Verdict::Wrong(sent(1))
         );
         assert_eq!(
-            check.answer(&payload, Opcode::Text, &message(&payload, 2)[1..]),
+            check.answer(&payload, Opcode::Text, &message(&payload, 2)[1..], 0),
             Verdict::Wrong(sent(2))
         );
         assert_eq!(
-            check.answer(&payload, Opcode::Text, b"hello"),
+            check.answer(&payload, Opcode::Text, b"hello", 0),
             Verdict::Unasked
         );
     }
@@ -321,9 +417,12 @@ mod tests {
             "message 1 left too late to be overdue"
         );
         let answer = message(&payload, 0);
-        assert_eq!(check.answer(&payload, Opcode::Text, &answer), Verdict::Late);
         assert_eq!(
-            check.answer(&payload, Opcode::Text, &answer),
+            check.answer(&payload, Opcode::Text, &answer, 0),
+            Verdict::Late
+        );
+        assert_eq!(
+            check.answer(&payload, Opcode::Text, &answer, 0),
             Verdict::Duplicate
         );
         assert_eq!(check.waiting(), 2);
@@ -338,7 +437,7 @@ mod tests {
             let mut settled = Vec::new();
             let mut swapped = 0;
             for &number in &order {
-                match check.answer(&payload, Opcode::Text, &message(&payload, number)) {
+                match check.answer(&payload, Opcode::Text, &message(&payload, number), 0) {
                     Verdict::InOrder(sent) | Verdict::Early(sent) => settled.push(sent.sent_ns),
                     Verdict::OutOfOrder(sent) => {
                         swapped += 1;

@@ -31,6 +31,12 @@ pub struct Cli {
 pub enum Command {
     /// Load one or more servers and check every answer
     Load(Box<LoadArguments>),
+    /// Add connections round by round, all of which send their requests at once, until the server breaks
+    Ramp(Box<crate::ramp::RampArguments>),
+    /// Connect, say a few words and close, again and again; or many at once
+    Churn(Box<crate::churn::ChurnArguments>),
+    /// Hold connections open that say nothing, then ask each whether it still answers
+    Idle(Box<crate::ramp::IdleArguments>),
     /// Keep a CPU awake at the lowest priority, until SIGTERM or the death of the parent
     Spin(crate::spin::SpinArguments),
     /// Watch one CPU: how much of its time a busy program does not get
@@ -107,6 +113,14 @@ pub struct LoadArguments {
     /// Text messages that are JSON objects with a counter `c`
     #[arg(long, group = "kind", help_heading = "Payload")]
     pub json_payload: bool,
+    /// Text messages {"c":n}, answered with the server's clock as {"c":n,"ts":…} (the path /stamp of our targets)
+    #[arg(
+        long,
+        group = "kind",
+        conflicts_with = "size",
+        help_heading = "Payload"
+    )]
+    pub stamp: bool,
     /// Send this file, as text unless --binary is given
     #[arg(
         long,
@@ -123,6 +137,12 @@ pub struct LoadArguments {
         help_heading = "Payload"
     )]
     pub template: Option<PathBuf>,
+    /// Cut each message into this many frames
+    #[arg(long, default_value = "1", conflicts_with_all = ["deflate", "stamp"], help_heading = "Payload")]
+    pub fragments: NonZeroU32,
+    /// A ping between each two frames of a message
+    #[arg(long, requires = "fragments", help_heading = "Payload")]
+    pub ping_between: bool,
     /// Offer permessage-deflate
     #[arg(long, help_heading = "Payload")]
     pub deflate: bool,
@@ -158,6 +178,12 @@ pub struct LoadArguments {
     /// Write every measured message to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub samples: Option<PathBuf>,
+    /// Measure the raw TCP ceiling of the same load shape afterwards, and tell the share of it that was reached
+    #[arg(long, conflicts_with_all = ["rate", "burst", "request"], help_heading = "Output")]
+    pub ceiling: bool,
+    /// CPU of the ceiling's echo server
+    #[arg(long, requires = "ceiling", help_heading = "Output")]
+    pub ceiling_cpu: Option<usize>,
     /// Write an HdrHistogram log to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub hlog: Option<PathBuf>,
@@ -221,6 +247,8 @@ impl LoadArguments {
             timeout_ns: self.timeout,
             reconnect: self.reconnect,
             ramp_per_s: self.ramp,
+            fragments: self.fragments,
+            ping_between: self.ping_between,
             samples: self.samples.clone(),
             hlog: self.hlog.clone(),
         })
@@ -233,6 +261,7 @@ impl LoadArguments {
             (Some(file), _) => (PayloadKind::TextFile, None, Some(file.clone())),
             (None, Some(file)) => (PayloadKind::Template, None, Some(file.clone())),
             (None, None) if self.binary => (PayloadKind::Binary, size, None),
+            (None, None) if self.stamp => (PayloadKind::Stamp, None, None),
             (None, None) if self.json_payload => (PayloadKind::Json, size, None),
             (None, None) => (PayloadKind::Text, size, None),
         };

@@ -6,20 +6,19 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use feedbench_wire::deflate::{Compressor, Decompressor, DeflateError};
 use feedbench_wire::frame::{self, FrameError, Header, Opcode};
-use feedbench_wire::mask::{self, MaskKey};
+use feedbench_wire::mask;
 
 use crate::check::{Check, Sent};
 use crate::clock::Clock;
 use crate::opening::Opened;
 use crate::payload::{Number, Payload};
 use crate::recorder::Recorder;
+use crate::stencil::{Stencil, HEARTBEAT};
 use crate::tls::Tls;
 use crate::transport::Transport;
 
 /// A message beyond this is not an answer to anything that was sent.
 const MESSAGE_LIMIT_BYTES: usize = 256 << 20;
-/// Frames are handed to the socket in rows of up to about this many bytes.
-const BATCH_BYTES: usize = 64 << 10;
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -77,58 +76,6 @@ struct Layers {
     deflate: Option<Deflate>,
     fragments: Option<Fragments>,
     plain: Vec<u8>,
-}
-
-/// A row of masked frames for all connections of a session: only the counters' bytes change from one message to the
-/// next, so that any number of messages goes out in one call without being put together first.
-///
-/// That needs one mask key for all, where RFC 6455 (10.3) wants a new one for each frame, so that a script cannot
-/// choose the bytes that a proxy sees. Nobody but us chooses bytes here, and every key takes a server the same time to
-/// undo. The key itself is drawn at random.
-pub struct Stencil {
-    /// What all messages are made from.
-    pub payload: Payload,
-    key: MaskKey,
-    frames: Vec<u8>,
-    frame_bytes: usize,
-    /// Where the payload begins in a frame.
-    header_bytes: usize,
-}
-
-impl Stencil {
-    /// Frames of message 0, up to [`BATCH_BYTES`] of them, but at least one.
-    pub fn new(payload: Payload, key: MaskKey) -> Self {
-        let mut frame = Vec::with_capacity(payload.bytes.len() + frame::MAXIMUM_HEADER_BYTES);
-        let header = Header::message(payload.opcode, payload.bytes.len() as u64, Some(key));
-        frame::append(&mut frame, header, &payload.bytes);
-        let frame_bytes = frame.len();
-        let frames = frame.repeat((BATCH_BYTES / frame_bytes).max(1));
-        Self {
-            payload,
-            key,
-            frames,
-            frame_bytes,
-            header_bytes: header.encoded_bytes(),
-        }
-    }
-
-    /// How many frames there are.
-    fn room(&self) -> usize {
-        self.frames.len() / self.frame_bytes
-    }
-
-    /// The next `count` frames, numbered; at most [`room`](Self::room).
-    #[inline]
-    fn next_frames(&mut self, count: usize, number: &mut Option<Number>) -> &[u8] {
-        let row = &mut self.frames[..count * self.frame_bytes];
-        if let (Some(counter), Some(number)) = (self.payload.counter, number) {
-            for frame in row.chunks_exact_mut(self.frame_bytes) {
-                counter.write(number, &mut frame[self.header_bytes..], self.key);
-                counter.increment(number);
-            }
-        }
-        row
-    }
 }
 
 /// An open connection with the messages on the way. Kept small: a loop over 512 of them should not wait for memory.
@@ -243,11 +190,14 @@ impl Connection {
             }
             let now_ns = clock.now_ns();
             let count = count.min(stencil.room());
-            (0..count).for_each(|_| self.note_sent(now_ns, recorder));
             if self.layers.is_none() {
+                (0..count).for_each(|_| self.note_sent(now_ns, recorder));
                 self.send_frames(count, stencil, transport)?;
             } else {
-                (0..count).try_for_each(|_| self.append_frame(stencil))?;
+                for _ in 0..count {
+                    self.note_sent(now_ns, recorder);
+                    self.append_frame(stencil)?;
+                }
             }
         }
     }
@@ -280,7 +230,7 @@ impl Connection {
         stencil: &mut Stencil,
         transport: &mut impl Transport,
     ) -> Result<(), ConnectionError> {
-        let frames = stencil.next_frames(count, &mut self.next);
+        let frames = stencil.next_frames(count, &mut self.next, &self.check);
         let taken = match transport.send(self.token, self.socket.as_raw_fd(), frames) {
             Ok(taken) => taken,
             Err(error) if is_temporary(&error) => 0,
@@ -296,7 +246,7 @@ impl Connection {
     fn append_frame(&mut self, stencil: &mut Stencil) -> Result<(), ConnectionError> {
         let (header_bytes, key, opcode) =
             (stencil.header_bytes, stencil.key, stencil.payload.opcode);
-        let frame = stencil.next_frames(1, &mut self.next);
+        let frame = stencil.next_frames(1, &mut self.next, &self.check);
         let Some(layers) = &mut self.layers else {
             self.out.extend_from_slice(frame);
             return Ok(());
@@ -423,7 +373,7 @@ impl Connection {
             let plain_message = header.fin && !header.compressed && !self.in_fragments();
             answered += if plain_message && matches!(header.opcode, Opcode::Text | Opcode::Binary) {
                 recorder.judge(
-                    self.check.answer(sent, header.opcode, payload),
+                    self.check.answer(sent, header.opcode, payload, received_ns),
                     received_ns,
                     self.token,
                 )
@@ -452,7 +402,10 @@ impl Connection {
     ) -> Result<usize, ConnectionError> {
         match header.opcode {
             Opcode::Ping => return self.answer_ping(payload).map(|()| 0),
-            Opcode::Pong => return Ok(0),
+            Opcode::Pong => {
+                recorder.pongs += u64::from(payload == HEARTBEAT);
+                return Ok(0);
+            }
             Opcode::Close => return Err(ConnectionError::Closed(close_reason(payload))),
             Opcode::Continuation | Opcode::Text | Opcode::Binary => {}
         }
@@ -487,9 +440,11 @@ impl Connection {
             deflate
                 .decompressor
                 .decompress(&message.bytes, true, &mut deflate.plain)?;
-            self.check.answer(sent, message.opcode, &deflate.plain)
+            self.check
+                .answer(sent, message.opcode, &deflate.plain, received_ns)
         } else {
-            self.check.answer(sent, message.opcode, &message.bytes)
+            self.check
+                .answer(sent, message.opcode, &message.bytes, received_ns)
         };
         Ok(recorder.judge(verdict, received_ns, self.token))
     }
@@ -508,16 +463,38 @@ impl Connection {
         }
     }
 
+    /// Asks whether the other side lives; the ping leaves with the next flush.
+    pub fn ping(&mut self) -> Result<(), ConnectionError> {
+        self.queue_control(Opcode::Ping, HEARTBEAT)
+    }
+
+    /// Memory beyond the value itself.
+    pub fn heap_bytes(&self) -> usize {
+        let layers = self.layers.as_ref().map_or(0, |_| size_of::<Layers>());
+        let due = self.due.capacity() * size_of::<u64>();
+        self.check.heap_bytes() + due + self.out.capacity() + self.partial.capacity() + layers
+    }
+
+    /// Gives back the memory of the messages that are no longer under way.
+    pub fn shrink(&mut self) {
+        self.check.shrink();
+        self.due.shrink_to_fit();
+        self.out.shrink_to_fit();
+        self.partial.shrink_to_fit();
+    }
+
     fn answer_ping(&mut self, payload: &[u8]) -> Result<(), ConnectionError> {
         self.queue_control(Opcode::Pong, payload)
     }
 
-    /// Says goodbye (1000, normal closure), if the socket takes it at once.
+    /// Queues a close frame (1000, normal closure) for the next flush.
+    pub fn say_goodbye(&mut self) -> Result<(), ConnectionError> {
+        self.queue_control(Opcode::Close, &1000_u16.to_be_bytes())
+    }
+
+    /// Says goodbye, if the socket takes it at once.
     pub fn close(&mut self, transport: &mut impl Transport) {
-        if self
-            .queue_control(Opcode::Close, &1000_u16.to_be_bytes())
-            .is_ok()
-        {
+        if self.say_goodbye().is_ok() {
             // The run is over: a peer that does not listen any more misses nothing.
             let _ = self.push_out(transport);
         }

@@ -1,6 +1,6 @@
 //! The floor: an echo server that does as little as a server can. Started as a child by `ceiling`, `limit` and tests.
 //!
-//! One thread, one `recv` and one `send` per event. It can also pause on purpose and keep a log of its pauses, which
+//! One thread, one `recv` and one `send` per event. The path `/stamp` is answered with the clock, any other by an echo. It can also pause on purpose and keep a log of its pauses, which
 //! shows what a load generator should have seen.
 
 use std::fs::File;
@@ -9,6 +9,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -112,6 +113,8 @@ impl Pauses {
 struct Client {
     socket: OwnedFd,
     upgraded: bool,
+    /// Answers with the clock, as `/stamp` wants it.
+    stamps: bool,
     /// Bytes received and not answered yet.
     pending: Vec<u8>,
     /// Bytes of the answer that the socket did not take.
@@ -190,6 +193,7 @@ impl Floor {
             self.clients[token as usize] = Some(Client {
                 socket,
                 upgraded: self.raw,
+                stamps: false,
                 pending: Vec::new(),
                 out: Vec::new(),
             });
@@ -211,7 +215,7 @@ impl Floor {
             let bytes = &mut self.buffer[..count];
             if self.raw {
                 client.send(bytes)?;
-            } else if client.upgraded && client.pending.is_empty() {
+            } else if client.upgraded && !client.stamps && client.pending.is_empty() {
                 let (used, answer) = echo_frames(bytes)?;
                 client.pending.extend_from_slice(&bytes[used..]);
                 client.send(&bytes[answer])?;
@@ -234,12 +238,22 @@ impl Client {
                 self.pending = pending;
                 return Ok(());
             };
-            self.send(&Acceptance::default().encode(&upgrade))?;
+            let mut answer = Acceptance::default().encode(&upgrade);
+            self.stamps = upgrade.path == "/stamp";
+            if self.stamps {
+                append_stamp(&mut answer, 0);
+            }
+            self.send(&answer)?;
             pending.drain(..upgrade.head_bytes);
             self.upgraded = true;
         }
         let (used, answer) = echo_frames(&mut pending)?;
-        self.send(&pending[answer])?;
+        if self.stamps {
+            let stamps = stamp_frames(&pending[answer])?;
+            self.send(&stamps)?;
+        } else {
+            self.send(&pending[answer])?;
+        }
         pending.drain(..used);
         self.pending = pending;
         Ok(())
@@ -305,4 +319,37 @@ fn echo_frames(bytes: &mut [u8]) -> io::Result<(usize, std::ops::Range<usize>)> 
         used = start + length;
     }
     Ok((used, 0..written))
+}
+
+/// Answers to questions that [`echo_frames`] has unmasked.
+fn stamp_frames(mut questions: &[u8]) -> io::Result<Vec<u8>> {
+    let mut answers = Vec::new();
+    while let Some((header, header_bytes)) = Header::parse(questions).map_err(io::Error::other)? {
+        let end = header_bytes + header.payload_bytes as usize;
+        let (frame, rest) = questions.split_at(end);
+        match header.opcode {
+            Opcode::Pong => answers.extend_from_slice(frame),
+            _ => {
+                let question: Question = serde_json::from_slice(&frame[header_bytes..])?;
+                append_stamp(&mut answers, question.c);
+            }
+        }
+        questions = rest;
+    }
+    Ok(answers)
+}
+
+/// What `/stamp` is asked.
+#[derive(serde::Deserialize)]
+struct Question {
+    c: u64,
+}
+
+/// Adds the answer to message `count`, or the greeting.
+fn append_stamp(answers: &mut Vec<u8>, count: u64) {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+    let unix_s = unix.map_or(0, |since| since.as_secs());
+    let text = format!("{{\"c\":{count},\"ts\":{unix_s}}}");
+    let header = Header::message(Opcode::Text, text.len() as u64, None);
+    frame::append(answers, header, text.as_bytes());
 }

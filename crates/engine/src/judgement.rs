@@ -109,7 +109,9 @@ fn assemble(
         sent_total: counts.sent_total,
         received_total: counts.received_total,
         round_trips_per_s: per_second(counts.in_time),
-        bytes_per_s: 2.0 * target.payload.bytes.len() as f64 * per_second(counts.in_time),
+        ceiling: None,
+        bytes_per_s: (target.payload.stamp.is_none())
+            .then(|| 2.0 * target.payload.bytes.len() as f64 * per_second(counts.in_time)),
         handshakes,
         handshakes_per_s: if sum.opening_ns > 0 {
             handshakes as f64 * 1e9 / sum.opening_ns as f64
@@ -134,7 +136,7 @@ fn assemble(
         warnings: Vec::new(),
     };
     let spins = open_loop || request.transport == crate::transport::TransportKind::BusyPoll;
-    result.warnings = warning::advice(&result, target.payload.counter.is_some(), spins);
+    result.warnings = warning::advice(&result, target.payload.is_numbered(), spins);
     result
 }
 
@@ -240,7 +242,8 @@ pub fn unreachable(request: &Request, asked: &TargetRequest, cause: &str) -> Loa
         sent_total: 0,
         received_total: 0,
         round_trips_per_s: 0.0,
-        bytes_per_s: 0.0,
+        ceiling: None,
+        bytes_per_s: Some(0.0),
         handshakes: 0,
         handshakes_per_s: 0.0,
         handshake_ns: Summary::default(),

@@ -269,6 +269,8 @@ impl Bench<'_> {
                 timeout_ns: TIMEOUT_NS,
                 reconnect: false,
                 ramp_per_s: None,
+                fragments: std::num::NonZeroU32::MIN,
+                ping_between: false,
                 samples: None,
                 hlog: None,
             },

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,15 +10,17 @@ use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
+use feedbench_pace::Pacer;
 use feedbench_record::{write_interval_log, Quantity, SampleHeader, SampleWriter};
 
+use crate::ceiling::{self, Shape};
 use crate::cli::LoadArguments;
 use crate::clock::MonotonicClock;
 use crate::endpoint::Endpoint;
 use crate::judgement::{judge, unreachable, Judgement};
 use crate::payload::Payload;
 use crate::request::{Request, TargetRequest};
-use crate::result::{LoadResult, LoadResults, SCHEMA};
+use crate::result::{CeilingShare, LoadResult, LoadResults, SCHEMA};
 use crate::shard::{self, Prepared, ShardOutcome, Shared};
 use crate::slices::turns;
 use crate::transport::{BusyPoll, Epoll, TransportKind};
@@ -25,6 +28,8 @@ use crate::{summary, system};
 
 /// Exit status after ^C or SIGTERM, as shells have it.
 const INTERRUPTED_STATUS: u8 = 130;
+/// How long `--ceiling` measures.
+const CEILING_NS: u64 = 1_000_000_000;
 /// Files that a process holds besides its connections.
 const OTHER_FILES: u64 = 64;
 
@@ -71,11 +76,42 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode> {
         );
     }
     results.sort_by_key(|(place, _)| *place);
-    let results: Vec<_> = results.into_iter().map(|(_, result)| result).collect();
+    let mut results: Vec<_> = results.into_iter().map(|(_, result)| result).collect();
+    if arguments.ceiling && !interrupted {
+        results
+            .iter_mut()
+            .try_for_each(|result| add_ceiling(result, arguments.ceiling_cpu))?;
+    }
     let written = write_results(&request, &results);
     show(arguments, &results)?;
     written?;
     Ok(status(&results, interrupted))
+}
+
+/// Measures the raw loop's round trips for the shape of a closed loop.
+fn add_ceiling(result: &mut LoadResult, server_cpu: Option<usize>) -> Result<()> {
+    let (Pacer::Closed { in_flight }, Some(bytes)) = (result.pacer, result.payload.bytes) else {
+        return Ok(());
+    };
+    let Some(bytes) = u32::try_from(bytes).ok().and_then(NonZeroU32::new) else {
+        return Ok(());
+    };
+    let Some(connections) = NonZeroU32::new(result.connections).filter(|_| result.received > 0)
+    else {
+        return Ok(());
+    };
+    let shape = Shape {
+        connections,
+        in_flight,
+        bytes,
+    };
+    let round_trips_per_s = ceiling::round_trips_per_s(shape, server_cpu, CEILING_NS)
+        .context("cannot measure the ceiling")?;
+    result.ceiling = Some(CeilingShare {
+        round_trips_per_s,
+        share: result.round_trips_per_s / round_trips_per_s.max(1.0),
+    });
+    Ok(())
 }
 
 /// Everything that can fail before the first connection, in the words of the result.

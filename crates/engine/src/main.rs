@@ -2,9 +2,11 @@
 
 mod ceiling;
 mod check;
+mod churn;
 mod cli;
 mod clock;
 mod connection;
+mod dialing;
 mod endpoint;
 mod floor;
 mod floor_child;
@@ -15,6 +17,7 @@ mod limit;
 mod load;
 mod opening;
 mod payload;
+mod ramp;
 mod raw_handshakes;
 mod raw_loop;
 mod recorder;
@@ -24,6 +27,8 @@ mod session;
 mod shard;
 mod slices;
 mod spin;
+mod stamps;
+mod stencil;
 mod summary;
 mod system;
 mod tls;
@@ -39,6 +44,9 @@ use cli::{Cli, Command};
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Load(arguments) => load::run(&arguments),
+        Command::Ramp(arguments) => ramp::run(&arguments),
+        Command::Churn(arguments) => churn::run(&arguments),
+        Command::Idle(arguments) => ramp::run_idle(&arguments),
         Command::Ceiling(arguments) => ceiling::run(&arguments),
         Command::Limit(arguments) => limit::run(&arguments),
         Command::Floor(arguments) => floor::run(&arguments),

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use feedbench_wire::deflate::Offer;
@@ -11,8 +11,9 @@ use rand::rngs::SmallRng;
 use rand::Rng;
 
 use crate::clock::Clock;
+use crate::dialing::Sources;
 use crate::endpoint::Endpoint;
-use crate::system::{check, set_congestion_control, set_option, take_socket_error};
+use crate::system::take_socket_error;
 use crate::tls::Tls;
 use crate::transport::{receive_now, send_now, Epoll, Ready, Transport, Wait};
 
@@ -92,6 +93,7 @@ pub struct Opener {
     under_way: usize,
     scratch: Box<[u8]>,
     random: SmallRng,
+    sources: Sources,
     /// When time-outs are looked for next.
     next_look_ns: u64,
 }
@@ -117,6 +119,7 @@ impl Opener {
             under_way: 0,
             scratch: vec![0; 16 * 1024].into_boxed_slice(),
             random,
+            sources: Sources::default(),
             next_look_ns: 0,
         })
     }
@@ -149,7 +152,7 @@ impl Opener {
             }
             None => None,
         };
-        let socket = connect(address)?;
+        let socket = self.sources.connect(address)?;
         self.epoll
             .add(token, socket.as_raw_fd())
             .map_err(OpenError::Socket)?;
@@ -309,7 +312,8 @@ impl Opening {
     }
 }
 
-fn connect_error(address: SocketAddr, error: io::Error) -> OpenError {
+/// The error of a `connect`, with what to try.
+pub fn connect_error(address: SocketAddr, error: io::Error) -> OpenError {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused => " (is the server running, and on this port?)",
         io::ErrorKind::AddrNotAvailable => {
@@ -322,70 +326,4 @@ fn connect_error(address: SocketAddr, error: io::Error) -> OpenError {
         error,
         hint,
     }
-}
-
-/// A non-blocking socket on its way to `address`, without Nagle's delay.
-pub fn connect(address: SocketAddr) -> Result<OwnedFd, OpenError> {
-    let family = if address.is_ipv4() {
-        libc::AF_INET
-    } else {
-        libc::AF_INET6
-    };
-    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: no pointers; the descriptor that comes back is ours alone.
-    let socket = unsafe {
-        let descriptor = check(libc::socket(family, kind, 0)).map_err(OpenError::Socket)?;
-        OwnedFd::from_raw_fd(descriptor)
-    };
-    set_option(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
-        .map_err(OpenError::Socket)?;
-    set_congestion_control(socket.as_raw_fd());
-    match connect_socket(socket.as_raw_fd(), address) {
-        Ok(()) => Ok(socket),
-        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket),
-        Err(error) => Err(connect_error(address, error)),
-    }
-}
-
-fn connect_socket(socket: RawFd, address: SocketAddr) -> io::Result<()> {
-    let status = match address {
-        SocketAddr::V4(four) => {
-            let name = libc::sockaddr_in {
-                sin_family: libc::AF_INET as libc::sa_family_t,
-                sin_port: four.port().to_be(),
-                sin_addr: libc::in_addr {
-                    s_addr: u32::from_ne_bytes(four.ip().octets()),
-                },
-                sin_zero: [0; 8],
-            };
-            // SAFETY: the pointer and the size describe `name`.
-            unsafe {
-                libc::connect(
-                    socket,
-                    (&raw const name).cast(),
-                    size_of_val(&name) as libc::socklen_t,
-                )
-            }
-        }
-        SocketAddr::V6(six) => {
-            let name = libc::sockaddr_in6 {
-                sin6_family: libc::AF_INET6 as libc::sa_family_t,
-                sin6_port: six.port().to_be(),
-                sin6_flowinfo: six.flowinfo(),
-                sin6_addr: libc::in6_addr {
-                    s6_addr: six.ip().octets(),
-                },
-                sin6_scope_id: six.scope_id(),
-            };
-            // SAFETY: the pointer and the size describe `name`.
-            unsafe {
-                libc::connect(
-                    socket,
-                    (&raw const name).cast(),
-                    size_of_val(&name) as libc::socklen_t,
-                )
-            }
-        }
-    };
-    check(status).map(drop)
 }

@@ -6,6 +6,8 @@ use feedbench_wire::frame::Opcode;
 use feedbench_wire::mask::{self, MaskKey};
 use serde::{Deserialize, Serialize};
 
+use crate::stamps::StampRule;
+
 /// What a template file holds where the counter goes.
 pub const COUNTER_MARK: &str = "{counter}";
 /// Digits of a counter in text; ten to the sixteenth messages on one connection are out of reach.
@@ -31,6 +33,8 @@ pub enum PayloadKind {
     TextFile,
     /// A file of UTF-8 in which [`COUNTER_MARK`] is replaced by the message's number.
     Template,
+    /// `{"c":n}` with n from 1 on each connection, which a stamp server answers with its clock.
+    Stamp,
 }
 
 /// The payload of a request.
@@ -116,6 +120,11 @@ impl Counter {
         } else {
             10
         }
+    }
+
+    /// Where the bytes behind it begin.
+    pub fn end(self) -> usize {
+        self.offset + self.width
     }
 
     /// How many different values fit; saturates for eight bytes.
@@ -235,8 +244,10 @@ pub struct Payload {
     pub opcode: Opcode,
     /// The first message.
     pub bytes: Vec<u8>,
-    /// Absent in files, which are sent as they are, and in empty messages.
+    /// Absent in files, which are sent as they are, in empty messages, and in stamps, whose number has no fixed place.
     pub counter: Option<Counter>,
+    /// Present if each message is answered by a stamp instead of an echo.
+    pub stamp: Option<StampRule>,
 }
 
 impl Payload {
@@ -253,6 +264,7 @@ impl Payload {
                     opcode: Opcode::Binary,
                     bytes,
                     counter: None,
+                    stamp: None,
                 })
             }
             PayloadKind::TextFile => {
@@ -262,13 +274,25 @@ impl Payload {
                     opcode: Opcode::Text,
                     bytes,
                     counter: None,
+                    stamp: None,
                 })
             }
             PayloadKind::Template => {
                 let (path, bytes) = read(request)?;
                 Self::template(path, bytes)
             }
+            PayloadKind::Stamp => Ok(Self {
+                opcode: Opcode::Text,
+                bytes: b"{\"c\":1}".to_vec(),
+                counter: None,
+                stamp: Some(StampRule::now()),
+            }),
         }
+    }
+
+    /// True if each message on a connection differs from the others.
+    pub fn is_numbered(&self) -> bool {
+        self.counter.is_some() || self.stamp.is_some()
     }
 
     fn binary(size: usize) -> Self {
@@ -283,6 +307,7 @@ impl Payload {
             opcode: Opcode::Binary,
             bytes,
             counter: (size > 0).then_some(counter),
+            stamp: None,
         }
     }
 
@@ -298,6 +323,7 @@ impl Payload {
             opcode: Opcode::Text,
             bytes,
             counter: (size > 0).then_some(counter),
+            stamp: None,
         }
     }
 
@@ -330,6 +356,7 @@ impl Payload {
             opcode: Opcode::Text,
             bytes: text.into_bytes(),
             counter: (digits > 1).then_some(counter),
+            stamp: None,
         })
     }
 
@@ -346,6 +373,7 @@ impl Payload {
             opcode: Opcode::Text,
             bytes: text.into_bytes(),
             counter: Some(counter),
+            stamp: None,
         })
     }
 }

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::clock::{Clock, MonotonicClock};
+use crate::dialing::connect;
 use crate::handshakes::{reset_on_close, Handshakes};
-use crate::opening::connect;
 use crate::raw_loop::upgrade_request;
 use crate::transport::{receive_now, send_now, Epoll, Ready, Transport, Wait};
 
@@ -34,7 +34,7 @@ pub fn run(
             });
         }
         for token in free.drain(..) {
-            let socket = connect(address).map_err(io::Error::other)?;
+            let socket = connect(address, None).map_err(io::Error::other)?;
             epoll.add(token, socket.as_raw_fd())?;
             // On loopback the connection stands when `connect` returns.
             send_now(socket.as_raw_fd(), handshake.request())?;

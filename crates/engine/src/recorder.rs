@@ -90,6 +90,12 @@ pub struct Recorder {
     pub samples: Option<Vec<Sample>>,
     /// What went wrong.
     pub errors: Vec<ErrorCount>,
+    /// Pings sent by a heartbeat.
+    pub pings: u64,
+    /// Answers to them.
+    pub pongs: u64,
+    /// Greetings of a stamp server.
+    pub greetings: u64,
     /// Messages without an answer.
     pub waiting: usize,
     /// Number of this thread's first connection.
@@ -116,6 +122,9 @@ impl Recorder {
             counts: Counts::default(),
             samples: None,
             errors: Vec::new(),
+            pings: 0,
+            pongs: 0,
+            greetings: 0,
             waiting: 0,
             token_base,
         }
@@ -167,6 +176,22 @@ impl Recorder {
                 self.counts.received += u64::from(sent.intended_ns >= self.window.measure_from_ns);
                 self.counts.received_total += 1;
                 self.waiting -= 1;
+            }
+            Verdict::Greeting => {
+                self.greetings += 1;
+                return 0;
+            }
+            Verdict::OddGreeting => {
+                self.greetings += 1;
+                self.error("greeting", "a greeting names a time outside of the run");
+                return 0;
+            }
+            Verdict::Ungreeted(sent) => {
+                self.error(
+                    "greeting",
+                    "an answer came on a connection that was not greeted",
+                );
+                self.answered(sent, received_ns, token);
             }
             Verdict::Unasked => {
                 self.error("unasked", "a message came that answers nothing");
@@ -232,6 +257,9 @@ impl Recorder {
         self.lateness.merge(&other.lateness);
         self.warmup.merge(other.warmup);
         self.counts.add(&other.counts);
+        self.pings += other.pings;
+        self.pongs += other.pongs;
+        self.greetings += other.greetings;
         for error in other.errors {
             match self.errors.iter_mut().find(|mine| mine.kind == error.kind) {
                 Some(mine) => mine.count += error.count,

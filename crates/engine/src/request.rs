@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use feedbench_pace::{Pacer, Rate};
 use serde::Deserialize;
 
-use crate::payload::PayloadRequest;
+use crate::payload::{PayloadKind, PayloadRequest};
 use crate::result::SCHEMA;
 use crate::slices::Timing;
+use crate::stencil::Fragmenting;
 use crate::transport::TransportKind;
 
 /// A whole run.
@@ -76,6 +77,12 @@ pub struct TargetRequest {
     /// Connections opened per second; `null` opens them all at once.
     #[serde(default)]
     pub ramp_per_s: Option<Rate>,
+    /// Frames of each message.
+    #[serde(default = "one_frame")]
+    pub fragments: NonZeroU32,
+    /// A ping between each two frames of a message.
+    #[serde(default)]
+    pub ping_between: bool,
     /// Sample file, if it is not to be in `directory`.
     #[serde(default)]
     pub samples: Option<PathBuf>,
@@ -89,6 +96,10 @@ fn one() -> u64 {
 }
 
 fn one_thread() -> NonZeroU32 {
+    NonZeroU32::MIN
+}
+
+fn one_frame() -> NonZeroU32 {
     NonZeroU32::MIN
 }
 
@@ -170,6 +181,19 @@ impl Request {
                     target.name
                 ));
             }
+            let fragmented = target.fragments.get() > 1;
+            if fragmented && (target.offer_deflate || target.payload.kind == PayloadKind::Stamp) {
+                return senseless(format!(
+                    "{} is to get fragments: only messages without compression and stamps are cut",
+                    target.name
+                ));
+            }
+            if target.ping_between && !fragmented {
+                return senseless(format!(
+                    "{} is to get pings between fragments, but there is one only",
+                    target.name
+                ));
+            }
             if target.timeout_ns == 0 {
                 return senseless(format!("the time-out of {} is 0", target.name));
             }
@@ -195,6 +219,14 @@ impl TargetRequest {
         self.samples
             .clone()
             .or_else(|| Some(self.directory.as_ref()?.join("samples.fbs")))
+    }
+
+    /// How messages are cut.
+    pub fn fragmenting(&self) -> Fragmenting {
+        Fragmenting {
+            fragments: self.fragments,
+            pings: self.ping_between,
+        }
     }
 
     /// Where the histogram log goes, if it is wanted.
@@ -263,6 +295,16 @@ mod tests {
                 r#""cpu": 1"#,
                 r#""cpu": 1, "threads": 2"#,
                 "fewer connections than there are threads",
+            ),
+            (
+                r#""offer_deflate": false"#,
+                r#""offer_deflate": true, "fragments": 2"#,
+                "without compression",
+            ),
+            (
+                r#""offer_deflate": false"#,
+                r#""offer_deflate": false, "ping_between": true"#,
+                "there is one only",
             ),
             (
                 r#""kind": "binary""#,

@@ -50,6 +50,15 @@ pub struct Options {
     pub subprotocol: Option<String>,
 }
 
+/// How near a load came to what the machine's TCP can do.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CeilingShare {
+    /// Of a raw loop without framing or checks, measured right after the load.
+    pub round_trips_per_s: f64,
+    /// The load's round trips as a share of that.
+    pub share: f64,
+}
+
 /// All about one target.
 #[derive(Debug, Clone, Serialize)]
 pub struct LoadResult {
@@ -97,8 +106,11 @@ pub struct LoadResult {
     pub received_total: u64,
     /// Answers within measured time, per second of it.
     pub round_trips_per_s: f64,
-    /// Payload bytes of those, both ways.
-    pub bytes_per_s: f64,
+    /// The raw TCP ceiling of the same shape, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<CeilingShare>,
+    /// Payload bytes of those, both ways; absent for stamps, whose sizes are the server's choice.
+    pub bytes_per_s: Option<f64>,
     /// Connections that opened.
     pub handshakes: u64,
     /// Those per second of opening.

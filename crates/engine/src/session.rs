@@ -1,5 +1,7 @@
 //! The loop: one target, one window, any pacer, any transport, any clock.
 
+mod drain;
+mod heartbeat;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -10,13 +12,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use feedbench_pace::{Pacer, Schedule};
 use feedbench_wire::mask::MaskKey;
 
+pub use drain::Patience;
+pub use heartbeat::Heartbeat;
+
 use crate::clock::Clock;
-use crate::connection::{Connection, ConnectionError, Stencil};
+use crate::connection::{Connection, ConnectionError};
 use crate::opening::{OpenError, Opened, Opener};
 use crate::payload::Payload;
 use crate::recorder::{Recorder, Window};
+use crate::stencil::{Fragmenting, Stencil};
 use crate::system;
 use crate::transport::{Ready, Transport, Wait};
+use drain::Drain;
 
 /// Bytes received at once, for all connections of a thread: it stays in the cache.
 const RECEIVE_BYTES: usize = 256 << 10;
@@ -73,6 +80,9 @@ pub struct Session<T> {
     /// Loaded time before the current window: the schedule goes on where it stopped.
     active_ns: u64,
     timeout_ns: u64,
+    /// When the waiting for answers after a window ends.
+    patience: Patience,
+    heartbeat: Option<Heartbeat>,
     /// When overdue answers are looked for next.
     next_look_ns: u64,
     /// Opens broken connections again, if that is wanted.
@@ -105,6 +115,8 @@ pub struct SessionParts<T> {
     pub recorder: Recorder,
     /// Masks the frames.
     pub key: MaskKey,
+    /// Cuts the messages.
+    pub fragmenting: Fragmenting,
 }
 
 impl<T: Transport> Session<T> {
@@ -121,13 +133,17 @@ impl<T: Transport> Session<T> {
             connections: Vec::new(),
             open: 0,
             touched: Vec::new(),
-            stencil: Stencil::new(parts.payload, parts.key),
+            stencil: Stencil::in_fragments(parts.payload, parts.key, parts.fragmenting),
             pacer: parts.pacer,
             schedule,
             next_due,
             turn: 0,
             active_ns: 0,
             timeout_ns: parts.timeout_ns,
+            patience: Patience::Fixed {
+                timeout_ns: parts.timeout_ns,
+            },
+            heartbeat: None,
             next_look_ns: 0,
             reopener: parts.reopener,
             reconnects: 0,
@@ -158,6 +174,51 @@ impl<T: Transport> Session<T> {
         Ok(())
     }
 
+    /// Waits for missing answers by this rule instead of the time-out.
+    pub fn set_patience(&mut self, patience: Patience) {
+        self.patience = patience;
+    }
+
+    /// Pings every connection at this interval from now on.
+    pub fn set_heartbeat(&mut self, heartbeat: Heartbeat) {
+        self.heartbeat = Some(heartbeat);
+    }
+
+    /// Connections that stand.
+    pub fn open(&self) -> usize {
+        self.open
+    }
+
+    /// Numbers below `count` that no open connection has.
+    pub fn vacant(&self, count: usize) -> Vec<u32> {
+        let vacant = |index: &usize| self.connections.get(*index).is_none_or(Option::is_none);
+        (0..count)
+            .filter(vacant)
+            .map(|index| index as u32)
+            .collect()
+    }
+
+    /// The engine's own memory for its connections, without what the kernel keeps for their sockets.
+    pub fn connection_bytes(&self) -> usize {
+        let beyond = self
+            .connections
+            .iter()
+            .flatten()
+            .map(Connection::heap_bytes);
+        self.connections.capacity() * size_of::<Option<Connection>>() + beyond.sum::<usize>()
+    }
+
+    /// Gives back what only the last window needed.
+    pub fn shrink(&mut self) {
+        self.connections
+            .iter_mut()
+            .flatten()
+            .for_each(Connection::shrink);
+        self.recorder.latency.clear();
+        self.recorder.latency_from_send.clear();
+        self.recorder.lateness.clear();
+    }
+
     /// Answers that came after the end of their windows, and the time that it took to wait for them.
     pub fn drained(&self) -> (u64, u64) {
         (self.answers_after_end, self.drain_ns)
@@ -175,6 +236,7 @@ impl<T: Transport> Session<T> {
         let mut now_ns = clock.now_ns();
         let mut tick_ns = self.set_tick(now_ns, &window);
         let mut drain = None;
+        let sent_before = self.recorder.counts.sent_total;
         self.release_all(clock);
         loop {
             let stopped = work.interrupt.load(Ordering::Relaxed) || self.failure.is_some();
@@ -184,10 +246,15 @@ impl<T: Transport> Session<T> {
             }
             self.send_due(now_ns, &window, clock);
             if now_ns >= window.end_ns {
-                let (began_ns, _) =
-                    *drain.get_or_insert((now_ns, self.recorder.counts.received_total));
+                let (sent, received) = (
+                    self.recorder.counts.sent_total,
+                    self.recorder.counts.received_total,
+                );
+                let drain = drain.get_or_insert_with(|| Drain::new(now_ns, received));
+                let progress = (sent - sent_before, self.recorder.waiting as u64);
+                let over = drain.is_over(self.patience, now_ns, received, progress);
                 let answered = self.recorder.waiting == 0 && !self.holds_unsent();
-                if answered || self.open == 0 || now_ns >= began_ns + self.timeout_ns {
+                if answered || self.open == 0 || over || self.may_not_wait(stopped) {
                     break;
                 }
             }
@@ -202,15 +269,20 @@ impl<T: Transport> Session<T> {
                 tick_ns = self.set_tick(now_ns, &window);
             }
         }
-        if let Some((began_ns, received)) = drain {
-            self.answers_after_end += self.recorder.counts.received_total - received;
-            self.drain_ns += now_ns - began_ns;
+        if let Some(drain) = drain {
+            self.answers_after_end += self.recorder.counts.received_total - drain.received_before;
+            self.drain_ns += now_ns - drain.began_ns;
         }
         self.give_up_rest();
         self.active_ns += window.end_ns - window.start_ns;
         work.answered
             .store(self.recorder.counts.received_total, Ordering::Relaxed);
         window.measured_ns()
+    }
+
+    /// True if an interrupt ends the waiting too, because it may be long.
+    fn may_not_wait(&self, stopped: bool) -> bool {
+        stopped && !matches!(self.patience, Patience::Fixed { .. })
     }
 
     /// True if the loop never sleeps.
@@ -315,7 +387,7 @@ impl<T: Transport> Session<T> {
                 }
                 if ready.readable {
                     last_ns = self
-                        .receive(ready.token as usize, window, clock, &mut work.receive)
+                        .receive(*ready, window, clock, &mut work.receive)
                         .or(last_ns);
                 }
             }
@@ -331,11 +403,12 @@ impl<T: Transport> Session<T> {
     #[inline]
     fn receive(
         &mut self,
-        index: usize,
+        ready: Ready,
         window: &Window,
         clock: &impl Clock,
         buffer: &mut [u8],
     ) -> Option<u64> {
+        let index = ready.token as usize;
         let closed_loop = self.next_due.is_none();
         let mut last_ns = None;
         loop {
@@ -373,7 +446,7 @@ impl<T: Transport> Session<T> {
                     return last_ns;
                 }
             }
-            if count < buffer.len() {
+            if count < buffer.len() && !ready.ended {
                 return last_ns;
             }
         }

@@ -192,6 +192,7 @@ impl<T: Transport> Lane<T> {
             },
             recorder: Recorder::new(open_loop, first),
             key: random.random(),
+            fragmenting: request.fragmenting(),
         });
         let mut lane = Self {
             session,

@@ -34,6 +34,16 @@ pub fn text(result: &LoadResult, bold: bool) -> String {
             result.measured_ns as f64 / 1e9
         ),
     );
+    if let Some(ceiling) = &result.ceiling {
+        line(
+            "raw TCP ceiling",
+            format!(
+                "{:.0}/s, of which {:.0} % reached",
+                ceiling.round_trips_per_s,
+                ceiling.share * 100.0
+            ),
+        );
+    }
     line(
         "messages",
         format!(

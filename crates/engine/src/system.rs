@@ -203,6 +203,23 @@ pub fn raise_file_limit(wanted: u64) -> io::Result<()> {
     check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }).map(drop)
 }
 
+/// How many descriptors this process holds; the one that the counting itself needs is not among them.
+pub fn open_descriptors() -> io::Result<u64> {
+    Ok(std::fs::read_dir("/proc/self/fd")?.count() as u64 - 1)
+}
+
+/// Memory of this process that lies in RAM, in bytes; 0 where the kernel does not tell.
+pub fn resident_bytes() -> u64 {
+    // SAFETY: no pointers.
+    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text
+        .split_ascii_whitespace()
+        .nth(1)
+        .and_then(|field| field.parse::<u64>().ok());
+    pages.unwrap_or(0) * page_bytes
+}
+
 /// Lets the kernel end this process when the one that started it ends, however that happens.
 pub fn die_with_parent() {
     // SAFETY: no pointers; a refusal only means that the parent must end the child itself.

@@ -98,3 +98,49 @@ fn deflate_is_agreed_on_used_and_reported() {
         (Some("ok"), &serde_json::Value::Null)
     );
 }
+
+#[test]
+fn messages_in_fragments_are_echoed_whole() {
+    let server = support::serve(support::Behaviour::Echo);
+    for more in [
+        &["--fragments", "2", "--size", "108"][..],
+        &["--fragments", "7", "--size", "1000", "--ping-between"],
+        &["--fragments", "40", "--size", "20", "--in-flight", "8"],
+        &[
+            "--fragments",
+            "3",
+            "--size",
+            "108",
+            "--binary",
+            "--ping-between",
+            "--rate",
+            "300",
+        ],
+        &["--fragments", "5", "--json-payload", "--connections", "3"],
+    ] {
+        let result = support::load_briefly(server, more);
+        assert_ne!(result["verdict"], "failed", "{more:?}: {result}");
+        assert!(
+            support::count(&result, "received") > 1,
+            "{more:?}: {result}"
+        );
+        assert_eq!(
+            support::count(&result, "sent_total"),
+            support::count(&result, "received_total"),
+            "{more:?}"
+        );
+    }
+}
+
+#[test]
+fn a_result_can_carry_its_share_of_the_ceiling() {
+    let server = support::serve(support::Behaviour::Echo);
+    let result = support::load_briefly(server, &["--ceiling", "--in-flight", "2"]);
+    let (rate, share) = (
+        &result["ceiling"]["round_trips_per_s"],
+        &result["ceiling"]["share"],
+    );
+    let reached = result["round_trips_per_s"].as_f64().unwrap() / rate.as_f64().unwrap();
+    assert!((share.as_f64().unwrap() - reached).abs() < 1e-9, "{result}");
+    assert!(support::load_briefly(server, &[])["ceiling"].is_null());
+}

@@ -5,10 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod exchange;
+
 use feedbench_record::{Ending, SampleHeader, SampleReader, SampleWriter};
 use feedbench_wire::deflate::{Compressor, Decompressor, DeflateError};
 use feedbench_wire::frame::{Header, MAXIMUM_HEADER_BYTES};
 use feedbench_wire::handshake::{Acceptance, ClientHandshake, ClientRequest, Upgrade};
+use feedbench_wire::stamp::Stamp;
 use feedbench_wire::utf8::Utf8Validator;
 
 /// A frame header that is read is written back byte for byte, and says the same however little of it had arrived.
@@ -60,6 +63,20 @@ pub fn handshake(bytes: &[u8]) {
             assert!(acceptance.encode(&upgrade).ends_with(b"\r\n\r\n"));
         }
     }
+}
+
+/// The quick reader takes nothing that the full one refuses, and reads the same out of it.
+pub fn stamp(bytes: &[u8]) {
+    let Some(quick) = Stamp::parse_plain(bytes) else {
+        return;
+    };
+    let full = Stamp::parse_any(bytes).expect("what is read quickly is a stamp");
+    assert_eq!(quick.count, full.count);
+    let (one_s, other_s) = (quick.unix_s(), full.unix_s());
+    assert!(
+        (one_s - other_s).abs() <= 1e-15 * other_s,
+        "{one_s} {other_s}"
+    );
 }
 
 /// No message is larger than the limit, fragments make no difference, and what comes out can be sent again.

@@ -43,3 +43,33 @@ fn inflate() {
 fn samples() {
     replay("samples", feedbench_fuzz_properties::samples);
 }
+
+#[test]
+fn stamp() {
+    replay("stamp", feedbench_fuzz_properties::stamp);
+}
+
+#[test]
+fn session() {
+    replay("session", feedbench_fuzz_properties::exchange::session);
+}
+
+#[test]
+fn rest() {
+    replay("rest", feedbench_fuzz_properties::exchange::rest);
+}
+
+#[test]
+fn inbound() {
+    replay("inbound", feedbench_fuzz_properties::exchange::inbound);
+}
+
+#[test]
+fn recording() {
+    replay("recording", feedbench_fuzz_properties::exchange::recording);
+}
+
+#[test]
+fn ledger() {
+    replay("ledger", feedbench_fuzz_properties::exchange::ledger);
+}

@@ -82,6 +82,7 @@ impl Transport for Memory {
                     token: token as u32,
                     readable: true,
                     writable: false,
+                    ended: false,
                 });
             }
         }
@@ -167,6 +168,7 @@ impl Bench {
             reopener: None,
             recorder: Recorder::new(!pacer.waits_for_answers(), 0),
             key: [1, 2, 3, 4],
+            fragmenting: Fragmenting::default(),
         });
         for token in 0..connections {
             let socket = std::fs::File::open("/dev/null").unwrap().into();

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use feedbench_pace::Pacer;
 
-use super::{Session, Workspace, LOOKS_PER_TIMEOUT};
+use super::{Session, Workspace, LOOKS_PER_TIMEOUT, TICK_NS};
 use crate::clock::Clock;
 use crate::connection::{Connection, ConnectionError};
 use crate::recorder::Window;
@@ -23,9 +23,50 @@ impl<T: Transport> Session<T> {
             self.next_look_ns = now_ns + self.timeout_ns / LOOKS_PER_TIMEOUT;
             self.give_up_overdue(now_ns, window, clock);
         }
+        self.beat(now_ns, clock);
         self.reopen(clock, work);
         work.answered
             .store(self.recorder.counts.received_total, Ordering::Relaxed);
+    }
+
+    /// Lets the connections stand until `until_ns`: pings are sent and answered, whoever leaves is noticed, and nothing
+    /// else happens.
+    pub fn hold(&mut self, until_ns: u64, clock: &impl Clock, work: &mut Workspace<'_>) {
+        let window = Window {
+            start_ns: until_ns,
+            drop_until_ns: until_ns,
+            measure_from_ns: until_ns,
+            end_ns: until_ns,
+            slice: 0,
+        };
+        loop {
+            let now_ns = clock.now_ns();
+            if now_ns >= until_ns || self.open == 0 || work.interrupt.load(Ordering::Relaxed) {
+                return;
+            }
+            self.transport.set_alarm(until_ns.min(now_ns + TICK_NS));
+            self.serve_ready(Wait::Sleep, &window, clock, work);
+            self.look_around(clock.now_ns(), &window, clock, work);
+        }
+    }
+
+    /// Sends the pings that are due.
+    fn beat(&mut self, now_ns: u64, clock: &impl Clock) {
+        let Some(heartbeat) = &mut self.heartbeat else {
+            return;
+        };
+        for index in heartbeat.due(now_ns, self.connections.len()) {
+            let Some(connection) = &mut self.connections[index] else {
+                continue;
+            };
+            match connection.ping() {
+                Ok(()) => {
+                    self.recorder.pings += 1;
+                    self.flush(index, clock);
+                }
+                Err(error) => self.drop_connection(index, &error, clock),
+            }
+        }
     }
 
     /// Counts answers as lost that are overdue; a closed loop goes on with the next message.

@@ -46,6 +46,7 @@ impl Transport for BusyPoll {
             token,
             readable: true,
             writable: true,
+            ended: false,
         }));
         Ok(())
     }

@@ -107,6 +107,7 @@ impl Transport for Epoll {
                     token: token as u32,
                     readable: events & !libc::EPOLLOUT != 0,
                     writable: events & libc::EPOLLOUT != 0,
+                    ended: events & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) != 0,
                 });
             }
         }

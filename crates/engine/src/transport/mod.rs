@@ -49,6 +49,9 @@ pub struct Ready {
     pub readable: bool,
     /// A send that was refused may be tried again.
     pub writable: bool,
+    /// The peer has said its last word: whoever is told so once must receive until the end of the stream, since a full
+    /// answer and the end may be reported together.
+    pub ended: bool,
 }
 
 /// Moves bytes for the loop. All calls return at once but `ready` with [`Wait::Sleep`].

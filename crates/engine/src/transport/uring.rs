@@ -159,6 +159,7 @@ impl Uring {
             token,
             readable: true,
             writable: false,
+            ended: false,
         });
     }
 
@@ -176,6 +177,7 @@ impl Uring {
                 token,
                 readable: false,
                 writable: true,
+                ended: false,
             });
         }
     }

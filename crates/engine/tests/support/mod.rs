@@ -3,6 +3,8 @@
 // Each test file uses its own part of this.
 #![allow(dead_code)]
 
+pub mod stamps;
+
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Output};
@@ -35,6 +37,10 @@ pub enum Behaviour {
     DieAfter(u64),
     /// Sends a close frame after n messages.
     CloseAfter(u64),
+    /// Answers the first message and closes the TCP connection in the same moment.
+    AnswerAndDie,
+    /// Closes a connection that says nothing for 100 ms.
+    DropIdle,
     /// Answers in two frames with a ping between them.
     Fragment,
     /// Sends each byte by itself.
@@ -53,7 +59,12 @@ pub enum Behaviour {
 
 /// A server that lives as long as the test's process.
 pub fn serve(behaviour: Behaviour) -> SocketAddr {
-    listen(move |socket| serve_one(socket, behaviour))
+    listen(move |socket| {
+        if behaviour == Behaviour::DropIdle {
+            socket.set_read_timeout(Some(std::time::Duration::from_millis(100)))?;
+        }
+        serve_one(socket, behaviour)
+    })
 }
 
 /// The same behind TLS.
@@ -64,7 +75,8 @@ pub fn serve_tls(config: Arc<rustls::ServerConfig>) -> SocketAddr {
     })
 }
 
-fn listen(serve: impl Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static) -> SocketAddr {
+/// Serves each connection on a thread of its own, as long as the test's process lives.
+pub fn listen(serve: impl Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let serve = Arc::new(serve);
@@ -119,6 +131,7 @@ fn serve_one(mut socket: impl Read + Write, behaviour: Behaviour) -> io::Result<
         )
     });
     let (mut number, mut held) = (0, None);
+    let mut fragments = Fragments::default();
     loop {
         let Some((header, mut message)) = take_frame(&mut received) else {
             read_more(&mut socket, &mut received)?;
@@ -126,9 +139,13 @@ fn serve_one(mut socket: impl Read + Write, behaviour: Behaviour) -> io::Result<
         };
         match header.opcode {
             Opcode::Close => return Ok(()),
-            Opcode::Text | Opcode::Binary => number += 1,
-            _ => continue,
+            Opcode::Ping => send(&mut socket, Opcode::Pong, &message)?,
+            _ => {}
         }
+        if !fragments.join(header, &mut message) {
+            continue;
+        }
+        number += 1;
         if let Some((compressor, decompressor)) = &mut streams {
             let mut plain = Vec::new();
             decompressor.decompress(&message, true, &mut plain).unwrap();
@@ -151,10 +168,33 @@ fn serve_one(mut socket: impl Read + Write, behaviour: Behaviour) -> io::Result<
             &mut socket,
             behaviour,
             number,
-            header.opcode,
+            fragments.opcode.expect("a message begins with its kind"),
             message,
             &mut held,
         )?;
+    }
+}
+
+/// The message of which frames have come.
+#[derive(Default)]
+struct Fragments {
+    opcode: Option<Opcode>,
+    bytes: Vec<u8>,
+}
+
+impl Fragments {
+    /// Takes in a frame; true once its message is whole, which then stands in `payload`.
+    fn join(&mut self, header: Header, payload: &mut Vec<u8>) -> bool {
+        match header.opcode {
+            Opcode::Text | Opcode::Binary => self.opcode = Some(header.opcode),
+            Opcode::Continuation => {}
+            _ => return false,
+        }
+        self.bytes.append(payload);
+        if header.fin {
+            std::mem::swap(&mut self.bytes, payload);
+        }
+        header.fin
     }
 }
 
@@ -187,6 +227,10 @@ fn answer(
         }
         Behaviour::ChangeKind => send(socket, Opcode::Binary, &message),
         Behaviour::Silent => Ok(()),
+        Behaviour::AnswerAndDie => {
+            send(socket, opcode, &message)?;
+            Err(io::ErrorKind::ConnectionAborted.into())
+        }
         Behaviour::DieAfter(last) if number > last => Err(io::ErrorKind::ConnectionAborted.into()),
         Behaviour::CloseAfter(last) if number > last => {
             send(socket, Opcode::Close, b"\x03\xe9going away")?;
@@ -235,7 +279,8 @@ fn answer(
     }
 }
 
-fn send(socket: &mut impl Write, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
+/// Sends one message in one frame.
+pub fn send(socket: &mut impl Write, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
     let mut frame = Vec::new();
     append(
         &mut frame,
@@ -245,7 +290,8 @@ fn send(socket: &mut impl Write, opcode: Opcode, payload: &[u8]) -> io::Result<(
     socket.write_all(&frame)
 }
 
-fn read_more(socket: &mut impl Read, into: &mut Vec<u8>) -> io::Result<()> {
+/// Appends what one read gives; the end of the stream is an error.
+pub fn read_more(socket: &mut impl Read, into: &mut Vec<u8>) -> io::Result<()> {
     let mut buffer = [0; 64 << 10];
     match socket.read(&mut buffer)? {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -256,7 +302,8 @@ fn read_more(socket: &mut impl Read, into: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-fn take_frame(received: &mut Vec<u8>) -> Option<(Header, Vec<u8>)> {
+/// The first whole frame, unmasked.
+pub fn take_frame(received: &mut Vec<u8>) -> Option<(Header, Vec<u8>)> {
     let (header, start) = Header::parse(received).unwrap()?;
     let end = start + header.payload_bytes as usize;
     let mut payload = received.get(start..end)?.to_vec();
