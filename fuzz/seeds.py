@@ -1,4 +1,5 @@
-"""Makes the seeds from spec/vectors: the fuzzer begins where the standards' examples are.
+"""Makes the seeds: of spec/vectors, so that the fuzzer begins where the standards' examples are, and of what
+exchanges' clients say.
 
 Run it after a change of the vectors: `python fuzz/seeds.py`. Inputs that once broke a parser
 are added by hand.
@@ -37,7 +38,143 @@ def sample_file(records: int, *, footer: bool = True) -> bytes:
     return struct.pack("<8sII", b"FBSAMPLE", 1, len(text)) + text + body + (end if footer else b"")
 
 
+def ledger_file(messages: int, *, end: bool = True) -> bytes:
+    """A file as spec/ledger.md lays it out."""
+    header = {"clock": "CLOCK_MONOTONIC", "opened_ns": 5, "opened_unix_ns": 6, "seed": 7, "paced": True}
+    text = json.dumps(header).encode()
+    text += b" " * (-(16 + len(text)) % 64)
+
+    def record(content: bytes) -> bytes:
+        content = content.ljust(60, b"\0")
+        return content + struct.pack("<I", zlib.crc32(content))
+
+    name = b"binance btcusdt@trade"
+    records = [record(struct.pack("<BBHI", 2, len(name), 0, 0) + name)]
+    for n in range(messages):
+        sent = struct.pack("<BBHIQQQQIIIII", 1, 0, 0, 0, n, n + 1, n + 2, n, 2**32 - 1, 1, 200, 9, 30)
+        records.append(record(sent))
+    if end:
+        records.append(record(struct.pack("<BBHIQ", 3, 0, 0, 0, len(records))))
+    return struct.pack("<8sII", b"FBLEDGER", 1, len(text)) + text + b"".join(records)
+
+
+# What clients of each personality say, and ask of REST; in the order in which the properties number them.
+CLIENTS: list[tuple[str, list[str], list[str]]] = [
+    (
+        "binance",
+        [
+            '{"method":"SUBSCRIBE","params":["btcusdt@depth@100ms","ethusdt@kline_1m"],"id":1}',
+            '{"method":"SET_PROPERTY","params":["combined",true],"id":"a"}',
+            '{"method":"UNSUBSCRIBE","params":["btcusdt@trade"],"id":null}',
+        ],
+        ["/api/v3/depth?symbol=BTCUSDT&limit=5", "/stream?streams=btcusdt@trade&timeUnit=microsecond"],
+    ),
+    (
+        "coinbase",
+        [
+            '{"type":"subscribe","product_ids":["BTC-USD"],"channels":["full",{"name":"level2_batch"}]}',
+            '{"type":"unsubscribe","product_ids":["BTC-USD"]}',
+        ],
+        ["/products/BTC-USD/book?level=3", "/products/BTC-USD/trades?limit=2"],
+    ),
+    (
+        "coinbase-advanced",
+        [
+            '{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"level2"}',
+            '{"type":"unsubscribe","product_ids":["BTC-USD"],"channel":"level2"}',
+        ],
+        ["/api/v3/brokerage/market/product_book?product_id=BTC-USD&limit=5"],
+    ),
+    (
+        "kraken-v2",
+        [
+            '{"method":"subscribe","params":{"channel":"book","symbol":["BTC/USD"],"depth":10},"req_id":1}',
+            '{"method":"ping","req_id":2}',
+        ],
+        ["/0/public/Depth?pair=XBTUSD&count=2"],
+    ),
+    (
+        "kraken-v1",
+        [
+            '{"event":"subscribe","pair":["XBT/USD"],"subscription":{"name":"book","depth":25}}',
+            '{"event":"unsubscribe","pair":["XBT/USD"],"subscription":{"name":"book","depth":25}}',
+        ],
+        ["/0/public/Ticker?pair=XBTUSD"],
+    ),
+    (
+        "gemini",
+        ['{"type":"subscribe","subscriptions":[{"name":"l2","symbols":["BTCUSD"]}]}'],
+        ["/v1/book/btcusd?limit_bids=2", "/v1/marketdata/BTCUSD?heartbeat=true&bids=true"],
+    ),
+    (
+        "gemini-streams",
+        [
+            '{"id":"1","method":"subscribe","params":["btcusd@depth@100ms","ethusd@bookTicker"]}',
+            '{"id":2,"method":"depth","params":{"symbol":"btcusd","limit":3}}',
+            '{"id":3,"method":"list_subscriptions"}',
+        ],
+        ["/v1/symbols/details/all", "/?snapshot=5"],
+    ),
+    (
+        "bithumb",
+        ['[{"ticket":"t"},{"type":"orderbook","codes":["KRW-BTC"]},{"format":"SIMPLE"}]', "PING"],
+        ["/v1/orderbook?markets=KRW-BTC", "/public/ticker/ALL_KRW"],
+    ),
+    (
+        "bithumb-global",
+        ['{"cmd":"subscribe","args":["ORDERBOOK:BTC-USDT","TRADE:BTC-USDT"]}', '{"cmd":"ping"}'],
+        ["/openapi/v1/spot/orderBook?symbol=BTC-USDT", "/message/realtime?subscribe=TICKER:BTC-USDT"],
+    ),
+]
+
+
+def write_clients() -> None:
+    for number, (name, messages, requests) in enumerate(CLIENTS):
+        # A zero says a text at once, 0x10 one after some time, 0x12 and 0x13 a pong and a ping then.
+        kinds = [b"\x10", b"\x00", b"\x10"]
+        script = [kind + text.encode() for kind, text in zip(kinds, messages, strict=False)]
+        write("session", name, bytes([number]) + b"\n".join([*script, b"\x12x", b"\x13"]))
+        for index, target in enumerate(requests):
+            write("rest", f"{name}.{index}", bytes([number]) + target.encode())
+
+
+def write_inbound() -> None:
+    frames = vectors("websocket-frames")
+    for case in frames["frames"]:
+        write("inbound", case["id"], bytes.fromhex(case["hex"]))
+    key = b"\0\0\0\0"
+    fragments = [b"\x01\x82" + key + b"ab", b"\x89\x81" + key + b"p", b"\x80\x81" + key + b"c"]
+    write("inbound", "ping.between.fragments", b"".join(fragments))
+    write("inbound", "close.then.more", b"\x88\x82" + key + b"\x03\xe8\x81\x80" + key)
+    write("inbound", "announced.too.large", b"\x82\xff" + b"\x7f" * 8 + key)
+
+
+def write_files() -> None:
+    trade = '{"e":"trade","E":2,"s":"BTCUSDT","t":1,"p":"3.0","q":"4.0","T":2,"m":true,"M":true}'
+    depth = '{"e":"depthUpdate","E":2,"s":"BTCUSDT","U":%d,"u":%d,"b":[["3.0","1.0"]],"a":[["4.0","0.0"]]}'
+    book = '{"lastUpdateId":1,"bids":[["3.0","2.0"]],"asks":[["4.0","1.0"]]}'
+    wrapped = '{"stream":"btcusdt@trade","data":%s}'
+    url = "wss://host"
+    recordings = {
+        "raw": [f"1 {trade}", f"2 {depth % (2, 3)}"],
+        "wrapped": [f"1 {wrapped % trade}", f"1000000000 {wrapped % trade}"],
+        "book": [f"1 {book}", f"2 {depth % (2, 3)}", f"3 {depth % (4, 4)}"],
+        "seconds": [f"{url} <-> 1.5", f'{url} <- 1.6: {{"type":"subscribe"}}', f"1.75: {trade}"],
+        "neither": [f"1 {trade}", "hello"],
+    }
+    for name, lines in recordings.items():
+        write("recording", name, "\n".join(lines).encode() + b"\n")
+    write("recording", "no.text", b"1 {}\n2 \xff\n")
+    for count in (0, 1, 5):
+        write("ledger", f"whole.{count}", ledger_file(count))
+    write("ledger", "no.end", ledger_file(3, end=False))
+    write("ledger", "cut.short", ledger_file(3)[:-70])
+
+
 def main() -> None:
+    write_clients()
+    write_inbound()
+    write_files()
     frames = vectors("websocket-frames")
     for part in ("frames", "headers", "invalid"):
         for case in frames[part]:
@@ -55,6 +192,9 @@ def main() -> None:
     for case in vectors("permessage-deflate")["messages"]:
         for number, wire in enumerate(case["wire_hex"]):
             write("inflate", f"{case['id']}.{number}", bytes.fromhex(wire))
+    stamps = vectors("stamp")
+    for case in stamps["valid"] + stamps["invalid"]:
+        write("stamp", case["id"], case["text"].encode())
     bomb = zlib.compressobj(wbits=-15)
     write("inflate", "bomb", bomb.compress(bytes(100_000)) + bomb.flush(zlib.Z_SYNC_FLUSH)[:-4])
     for records in (0, 1, 5):
