@@ -1,0 +1,1 @@
+"""How each exchange words its messages."""
