@@ -3,6 +3,26 @@
 import os
 from dataclasses import dataclass, fields
 
+# What each fails is in tests/verify/test_verify_deviations.py: exactly the cases on that rule.
+DEVIATIONS = (
+    "version-unchecked",  # any Sec-WebSocket-Version is accepted
+    "subprotocol-invented",  # a subprotocol is answered that nobody offered
+    "length-border-wrong",  # a payload of 65535 bytes has its length in 64 bits
+    "mask-unchecked",  # frames without a mask are taken
+    "reserved-bit-accepted",
+    "reserved-opcode-accepted",  # they are taken for binary, or passed over
+    "fragment-order-lost",  # the last fragment comes first
+    "continuation-unchecked",  # it continues what there is, or nothing, and a new message may come inside
+    "pong-payload-changed",
+    "long-control-accepted",
+    "fragmented-control-accepted",
+    "invalid-utf8-accepted",
+    "close-code-ignored",  # any code is taken, and answered with 1000
+    "deflate-parameters-unchecked",  # an offer is accepted whatever its parameters say
+    "deflate-window-ignored",  # server_max_window_bits is agreed to and not kept
+    "deflate-takeover-kept",  # server_no_context_takeover is agreed to and not kept
+)
+
 
 @dataclass(frozen=True)
 class Faults:
@@ -21,6 +41,8 @@ class Faults:
     handshake: str = ""  # "refuse": status 403; "wrong": a false accept key; "hang": no answer at all
     start: str = ""  # "port-taken": fails as if it were; "unsupported": status 127; "hang": never listens
     ignore_sigterm: bool = False
+    deflate: str = "off"  # "on": agrees to permessage-deflate
+    deviates: str = ""  # the one rule of RFC 6455 or 7692 that is not kept, one of DEVIATIONS
     noise: bool = (
         False  # writes bytes that aren't text to stdout and stderr, at the start and with each message
     )

@@ -2,4 +2,11 @@ module feedbench/targets/go/gorilla
 
 go 1.21
 
-require github.com/gorilla/websocket v1.5.3
+require (
+	feedbench/targets/go/support v0.0.0
+	github.com/gorilla/websocket v1.5.3
+)
+
+require golang.org/x/sys v0.30.0 // indirect
+
+replace feedbench/targets/go/support => ../_support

@@ -1,12 +1,8 @@
 """Echo and stamp servers with picows."""
 
-import argparse
-import asyncio
-import json
-import os
-import signal
+import socket
 import sys
-import time
+from pathlib import Path
 
 from picows import (
     WSCloseCode,
@@ -18,17 +14,8 @@ from picows import (
     ws_create_server,
 )
 
-DELAY_NS = int(os.environ.get("FEEDBENCH_DELAY_NS", "0"))
-LOG_MESSAGES = os.environ.get("FEEDBENCH_LOG_MESSAGES") == "true"
-
-
-def before_answer(payload: memoryview) -> None:
-    if LOG_MESSAGES:
-        print(bytes(payload))
-    if DELAY_NS:
-        until_ns = time.monotonic_ns() + DELAY_NS
-        while time.monotonic_ns() < until_ns:
-            pass
+sys.path.append(str(Path(__file__).resolve().parents[1] / "_support"))
+import serving
 
 
 def answer_close(transport: WSTransport, frame: WSFrame) -> None:
@@ -43,7 +30,7 @@ class Echo(WSListener):
         if frame.msg_type in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION):
             payload = frame.get_payload_as_memoryview()
             if frame.fin:
-                before_answer(payload)
+                serving.before_answer(payload)
             transport.send(frame.msg_type, payload, frame.fin)
         elif frame.msg_type == WSMsgType.CLOSE:
             answer_close(transport, frame)
@@ -52,7 +39,7 @@ class Echo(WSListener):
 class Stamp(WSListener):
     def on_ws_connected(self, transport: WSTransport) -> None:
         self.message = bytearray()
-        self.answer(transport, 0)
+        transport.send(WSMsgType.TEXT, serving.stamp(0).encode())
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         if frame.msg_type == WSMsgType.CLOSE:
@@ -64,17 +51,13 @@ class Stamp(WSListener):
                 self.message.clear()
 
     def on_message(self, transport: WSTransport, message: bytes) -> None:
-        before_answer(message)
-        try:
-            count = json.loads(message)["c"]
-        except (ValueError, KeyError, TypeError):
+        serving.before_answer(message)
+        answer = serving.stamp_answer(message)
+        if answer is None:
             transport.send_close(WSCloseCode.UNSUPPORTED_DATA)
             transport.disconnect()
-            return
-        self.answer(transport, count)
-
-    def answer(self, transport: WSTransport, count: int) -> None:
-        transport.send(WSMsgType.TEXT, json.dumps({"c": count, "ts": int(time.time())}).encode())
+        else:
+            transport.send(WSMsgType.TEXT, answer.encode())
 
 
 SERVICES = {b"/echo": Echo, b"/stamp": Stamp}
@@ -85,20 +68,9 @@ def listener(request: WSUpgradeRequest) -> WSListener | None:
     return service() if service else None  # None: picows answers 404
 
 
-async def main(host: str, port: int) -> None:
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    await ws_create_server(listener, host, port)
-    await stopped.wait()
+async def main(listener_socket: socket.socket) -> None:
+    await ws_create_server(listener, sock=listener_socket, ssl=serving.ssl_context())
+    await serving.asked_to_end()
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--host", required=True)
-    parser.add_argument("--port", type=int, required=True)
-    arguments = parser.parse_args()
-    try:
-        asyncio.run(main(arguments.host, arguments.port))
-    except OSError as error:
-        sys.exit(f"cannot listen on {arguments.host}:{arguments.port}: {error.strerror}")
+serving.run(main)

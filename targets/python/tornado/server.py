@@ -1,28 +1,17 @@
 """Echo and stamp servers with Tornado."""
 
-import argparse
-import asyncio
-import json
-import os
-import signal
+import socket
 import sys
-import time
+from pathlib import Path
 
+from tornado.httpserver import HTTPServer
 from tornado.web import Application
 from tornado.websocket import WebSocketHandler
 
-COMPRESSION = {} if os.environ.get("FEEDBENCH_DEFLATE") == "on" else None
-DELAY_NS = int(os.environ.get("FEEDBENCH_DELAY_NS", "0"))
-LOG_MESSAGES = os.environ.get("FEEDBENCH_LOG_MESSAGES") == "true"
+sys.path.append(str(Path(__file__).resolve().parents[1] / "_support"))
+import serving
 
-
-def before_answer(message: str | bytes) -> None:
-    if LOG_MESSAGES:
-        print(message)
-    if DELAY_NS:
-        until_ns = time.monotonic_ns() + DELAY_NS
-        while time.monotonic_ns() < until_ns:
-            pass
+COMPRESSION = {} if serving.DEFLATE == "on" else None
 
 
 class Handler(WebSocketHandler):
@@ -38,42 +27,29 @@ class Handler(WebSocketHandler):
 
 class Echo(Handler):
     async def on_message(self, message: str | bytes) -> None:
-        before_answer(message)
+        serving.before_answer(message)
         await self.write_message(message, binary=isinstance(message, bytes))
 
 
 class Stamp(Handler):
     async def open(self) -> None:
         super().open()
-        await self.answer(0)
+        await self.write_message(serving.stamp(0))
 
     async def on_message(self, message: str | bytes) -> None:
-        before_answer(message)
-        try:
-            count = json.loads(message)["c"]
-        except (ValueError, KeyError, TypeError):
+        serving.before_answer(message)
+        answer = serving.stamp_answer(message)
+        if answer is None:
             self.close(1003)
-            return
-        await self.answer(count)
-
-    async def answer(self, count: int) -> None:
-        await self.write_message(json.dumps({"c": count, "ts": int(time.time())}))
+        else:
+            await self.write_message(answer)
 
 
-async def main(host: str, port: int) -> None:
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    Application([("/echo", Echo), ("/stamp", Stamp)]).listen(port, host)
-    await stopped.wait()
+async def main(listener: socket.socket) -> None:
+    listener.setblocking(False)
+    application = Application([("/echo", Echo), ("/stamp", Stamp)])
+    HTTPServer(application, ssl_options=serving.ssl_context()).add_socket(listener)
+    await serving.asked_to_end()
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--host", required=True)
-    parser.add_argument("--port", type=int, required=True)
-    arguments = parser.parse_args()
-    try:
-        asyncio.run(main(arguments.host, arguments.port))
-    except OSError as error:
-        sys.exit(f"cannot listen on {arguments.host}:{arguments.port}: {error.strerror}")
+serving.run(main)

@@ -1,46 +1,31 @@
 """Echo and stamp servers with websockets (asyncio)."""
 
-import argparse
-import asyncio
-import json
-import os
-import signal
+import socket
 import sys
-import time
 from http import HTTPStatus
+from pathlib import Path
 
 from websockets.asyncio.server import Request, Response, ServerConnection, serve
 
-COMPRESSION = None if os.environ.get("FEEDBENCH_DEFLATE") == "off" else "deflate"
-DELAY_NS = int(os.environ.get("FEEDBENCH_DELAY_NS", "0"))
-LOG_MESSAGES = os.environ.get("FEEDBENCH_LOG_MESSAGES") == "true"
-
-
-def before_answer(message: str | bytes) -> None:
-    if LOG_MESSAGES:
-        print(message)
-    if DELAY_NS:
-        until_ns = time.monotonic_ns() + DELAY_NS
-        while time.monotonic_ns() < until_ns:
-            pass
+sys.path.append(str(Path(__file__).resolve().parents[1] / "_support"))
+import serving
 
 
 async def echo(connection: ServerConnection) -> None:
     async for message in connection:
-        before_answer(message)
+        serving.before_answer(message)
         await connection.send(message)
 
 
 async def stamp(connection: ServerConnection) -> None:
-    await connection.send(json.dumps({"c": 0, "ts": int(time.time())}))
+    await connection.send(serving.stamp(0))
     async for message in connection:
-        before_answer(message)
-        try:
-            count = json.loads(message)["c"]
-        except (ValueError, KeyError, TypeError):
+        serving.before_answer(message)
+        answer = serving.stamp_answer(message)
+        if answer is None:
             await connection.close(1003)
             return
-        await connection.send(json.dumps({"c": count, "ts": int(time.time())}))
+        await connection.send(answer)
 
 
 SERVICES = {"/echo": echo, "/stamp": stamp}
@@ -56,27 +41,16 @@ async def serve_path(connection: ServerConnection) -> None:
     await SERVICES[connection.request.path](connection)
 
 
-async def main(host: str, port: int) -> None:
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+async def main(listener: socket.socket) -> None:
     async with serve(
         serve_path,
-        host,
-        port,
+        sock=listener,
+        ssl=serving.ssl_context(),
         process_request=refuse_unknown_path,
-        compression=COMPRESSION,
+        compression=None if serving.DEFLATE == "off" else "deflate",
         close_timeout=1,  # only for the end: a peer that doesn't answer our Close must not hold us up
     ):
-        await stopped.wait()
+        await serving.asked_to_end()
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--host", required=True)
-    parser.add_argument("--port", type=int, required=True)
-    arguments = parser.parse_args()
-    try:
-        asyncio.run(main(arguments.host, arguments.port))
-    except OSError as error:
-        sys.exit(f"cannot listen on {arguments.host}:{arguments.port}: {error.strerror}")
+serving.run(main)

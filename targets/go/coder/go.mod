@@ -1,0 +1,12 @@
+module feedbench/targets/go/coder
+
+go 1.23
+
+require (
+	feedbench/targets/go/support v0.0.0
+	github.com/coder/websocket v1.8.15
+)
+
+require golang.org/x/sys v0.30.0 // indirect
+
+replace feedbench/targets/go/support => ../_support
