@@ -2,6 +2,7 @@
 # Brings this checkout to the state that `make bench` and `make test` need; a second run changes nothing and takes a second.
 #   setup/setup.sh bench    virtual environment, feedbench, the engine
 #   setup/setup.sh test     the same, with the test tools and a headless browser
+#   setup/setup.sh targets  like bench, and Debian's packages that targets need and this machine lacks
 # Says on stderr what it takes from where. Ends with one line and status 1 when something can't be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -99,8 +100,10 @@ engine() {
     mkdir -p .feedbench
     cargo="$(cargo_command)"
     echo "$cargo" >.feedbench/cargo
-    [ -x target/release/feedbench-engine ] || say "engine with $("$cargo" --version)"
-    "$cargo" build --release --locked --quiet -p feedbench-engine || fail "the engine did not build (see above)"
+    [ -x target/release/feedbench-engine ] && [ -x target/release/feedbench-exchange ] ||
+        say "engine and exchange with $("$cargo" --version)"
+    "$cargo" build --release --locked --quiet -p feedbench-engine -p feedbench-exchange-server ||
+        fail "the engine or the exchange did not build (see above)"
 }
 
 browser() {
@@ -109,6 +112,23 @@ browser() {
     apt_install chromium || say "no Chromium to be had: the browser tests will be skipped and say so"
 }
 
+# What targets need and Debian has: all at once, and one by one where the archive lacks some of them.
+target_packages() {
+    local packages package
+    packages="$(.venv/bin/feedbench targets --debian)" || fail "the targets' needs could not be read (see above)"
+    [ -n "$packages" ] || return 0
+    if ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" != 0 ]; then
+        say "as root on Debian, this would bring more targets in: apt-get install $(echo $packages)"
+        return 0
+    fi
+    say "packages for the targets: $(echo $packages)"
+    apt_install $packages && return 0
+    for package in $packages; do
+        apt_install "$package" || say "no package $package to be had: its targets stay missing"
+    done
+}
+
 virtual_environment
 engine
 if [ "$purpose" = test ]; then browser; fi
+if [ "$purpose" = targets ]; then target_packages; fi

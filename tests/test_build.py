@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from feedbench import build
-from feedbench.build import build_target, build_targets, source_files, sources_sha256
+from feedbench.build import build_target, source_files, sources_sha256
+from feedbench.builder import build_targets
 from feedbench.document import SPEC
 from feedbench.errors import RunDirectoryError
 from feedbench.paths import Project
@@ -183,7 +184,7 @@ def test_one_failure_does_not_stop_the_rest_and_a_missing_tool_is_told(tmp_path:
     (project.targets / "sh/b/target.toml").write_text(needy.replace("[build]", needs + "[build]"))
     said: list[str] = []
     registry = discover(project)
-    receipts = list(build_targets(registry.targets, registry, project=project, say=said.append))
+    receipts = build_targets(registry.targets, registry, project=project, say=said.append)
     assert [receipt.state for receipt in receipts] == ["failed", "missing", "built"]
     assert "sh/b: left out, no-such-tool is not on PATH (apt-get install it)" in said
     assert not receipt_path(project, "sh/b").exists()

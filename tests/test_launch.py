@@ -144,5 +144,5 @@ def test_the_tail_of_a_log_is_its_last_lines_that_say_something(tmp_path: Path) 
 
 def test_an_address_with_colons_stands_in_brackets(fake: Target, tmp_path: Path) -> None:
     server = object.__new__(Server)
-    server.host, server.port = "::1", 9
+    server.host, server.port, server.authority_file = "::1", 9, None
     assert server.url("/echo") == "ws://[::1]:9/echo"

@@ -11,6 +11,7 @@ import pytest
 
 from feedbench.document import SPEC
 from feedbench.errors import RunDirectoryError
+from feedbench.load import CapacityShare, Poisson
 from feedbench.plan import Plan, read_plan, write_plan
 from feedbench.plan_text import describe
 from feedbench.planner import make_plan
@@ -43,6 +44,12 @@ def rich_plan(tmp_path: Path) -> Plan:
     return make_plan(scenario_from(RICH, tmp_path, registry=registry), registry)
 
 
+def plan_with_shares(tmp_path: Path) -> Plan:
+    text = MINIMAL + '[load]\npacer = "poisson"\n[factors]\nrate = ["50%", "12.5%", 1000]\n'
+    registry = usual_registry()
+    return make_plan(scenario_from(text, tmp_path, registry=registry), registry)
+
+
 def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     plan = rich_plan(tmp_path)
     write_plan(tmp_path / "plan.json", plan)
@@ -51,7 +58,26 @@ def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path) -> None:
 
 def test_the_file_is_as_the_schema_says(tmp_path: Path) -> None:
     schema = json.loads((SPEC / "plan.schema.json").read_text(encoding="utf-8"))
-    jsonschema.validate(json.loads(json.dumps(rich_plan(tmp_path).to_json())), schema)
+    for plan in (rich_plan(tmp_path), plan_with_shares(tmp_path)):
+        jsonschema.validate(json.loads(json.dumps(plan.to_json())), schema)
+
+
+def test_a_rate_may_be_a_share_of_what_each_target_takes(tmp_path: Path) -> None:
+    plan = plan_with_shares(tmp_path)
+    assert [condition.load.pacer for condition in plan.conditions] == [
+        CapacityShare("poisson", 0.5),
+        CapacityShare("poisson", 0.125),
+        Poisson(1000),
+    ]
+    assert [condition.id for condition in plan.conditions] == [
+        "rate=50-percent",
+        "rate=12.5-percent",
+        "rate=1000",
+    ]
+    assert "driven to its limit" in describe(plan)
+    assert "driven to its limit" not in describe(rich_plan(tmp_path))
+    write_plan(tmp_path / "plan.json", plan)
+    assert read_plan(tmp_path / "plan.json") == plan
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_default_and_the_defaults_own_value_are_two_processes() -> None:
             [Skipped(None, "rust/plain", "cargo ended with status 101")],
         ),
         (
-            '[load]\npath = "/stamp"\n',
+            '[load]\npath = "/stamp"\npayload = "stamp"\n',
             '"c/floor", "rust/plain"',
             State("built", None, "1"),
             [Skipped("rust-plain+all", "rust/plain", "it does not serve /stamp")],

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from feedbench.cli import app
 from feedbench.errors import FeedbenchError, ManifestError
 from feedbench.paths import Project
-from feedbench.registry import (
-    Need,
-    State,
-    discover,
-    missing_need,
-    receipt_path,
-    remembering,
-    target_state,
-    tool_version,
-    version_key,
-)
-from feedbench.target import read_target
+from feedbench.registry import State, discover, receipt_path, target_state
+from feedbench.target import Need, read_target
 from planning import BUILT, make_registry, make_target, usual_registry
 
 MANIFEST = """\
@@ -67,7 +60,7 @@ def test_a_manifest_is_read_with_its_defaults(tmp_path: Path) -> None:
     registry = discover(project_with(tmp_path, {"go/one": MANIFEST}), probe=lambda need: None)
     target = registry.get("go/one")
     assert (target.id, target.tuned, target.mode, target.on_hold) == ("go-one", False, "release", False)
-    assert target.needs == (Need("go", "1.22", "Debian: apt-get install golang"),)
+    assert target.needs == (Need("tool", "go", "1.22", "Debian: apt-get install golang"),)
     assert target.server_command == ("{build}/one", "{port}")
     assert target.echo_client_command is None
     assert registry.states["go/one"] == State("available", None, None)
@@ -102,6 +95,26 @@ BAD = [
     ("a lock that is not there", "[build]", '[build]\nlock = "go.sum"', 15, "commit it"),
     ("a knob that begins with a star", '["0", "*"]', '["*"]', 27, "begin with the default"),
     ("a knob's value twice", '["off", "on"]', '["off", "off"]', 29, "name each once"),
+    ("a need of two kinds", 'tool = "go"', 'tool = "go"\nlibrary = "go"', 9, "not tool and library"),
+    ("a need of no kind", 'tool = "go"\n', "", 9, "not none"),
+    ("a need that nothing brings in", 'hint = "Debian: apt-get install golang"', "", 9, "add debian"),
+    ("a header with a version", 'tool = "go"', 'header = "go.h"', 11, "a header tells no version"),
+    ("a package with an address", "minimum =", 'debian = ["https://x"]\nminimum =', 11, "a package's name"),
+    (
+        "a debug build that nobody can choose",
+        "[version]",
+        "[build.debug]\ncommands = []\n[version]",
+        17,
+        "build_mode",
+    ),
+    (
+        "a mode without its build",
+        "deflate =",
+        'build_mode = ["release", "debug"]\ndeflate =',
+        29,
+        "[build.debug]",
+    ),
+    ("shared products that run", "{build}/one", "{shared}/one", 24, "into {build}"),
     ("a knob in capitals", "deflate =", "DEFLATE =", 26, "small letters"),
 ]
 
@@ -121,8 +134,8 @@ def test_a_bad_manifest_is_refused_with_its_line(
 
 def test_a_missing_tool_outweighs_a_receipt_and_says_what_would_bring_it_in(tmp_path: Path) -> None:
     project = project_with(tmp_path, {"go/one": MANIFEST})
-    target = discover(project, probe=lambda need: f"{need.tool} is not there").get("go/one")
-    state = target_state(target, receipt=None, probe=lambda need: f"{need.tool} is not there ({need.hint})")
+    target = discover(project, probe=lambda need: f"{need.name} is not there").get("go/one")
+    state = target_state(target, receipt=None, probe=lambda need: f"{need.name} is not there ({need.hint})")
     assert state == State("missing", "go is not there (Debian: apt-get install golang)", None)
 
 
@@ -131,74 +144,6 @@ def test_a_receipt_cut_short_counts_as_none(tmp_path: Path) -> None:
     receipt_path(project, "go/one").parent.mkdir(parents=True)
     receipt_path(project, "go/one").write_text('{"schema": 1, "sta', encoding="utf-8")
     assert discover(project, probe=lambda need: None).states["go/one"].state == "available"
-
-
-def program(folder: Path, script: str) -> Path:
-    path = folder / "tool"
-    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    path.chmod(0o755)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("script", "version"),
-    [
-        ("echo v20.11.1", "20.11.1"),
-        ("echo 'openjdk version \"17.0.12\" 2024-07-16' >&2", "17.0.12"),
-        ('[ "$1" = version ] && echo go version go1.26.8 linux/amd64', "1.26.8"),
-        ('[ "$1" = -version ] && echo 8', "8"),
-        ("echo no number", None),
-        ("exit 3", None),
-    ],
-    ids=["node", "java, on stderr", "go", "an old javac", "silent about it", "broken"],
-)
-def test_tools_tell_their_version_each_in_its_way(tmp_path: Path, script: str, version: str | None) -> None:
-    assert tool_version(str(program(tmp_path, script))) == version
-
-
-@pytest.mark.parametrize(
-    ("minimum", "lack"),
-    [
-        (None, None),
-        ("9", None),
-        ("10.2", None),
-        ("10.2.0", None),
-        ("10.10", "tool is 10.2; 10.10 or newer is wanted (install it)"),
-    ],
-)
-def test_versions_are_compared_by_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minimum: str | None, lack: str | None
-) -> None:
-    program(tmp_path, "echo tool 10.2")
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert missing_need(Need("tool", minimum, "install it")) == lack
-
-
-def test_a_tool_that_is_nowhere_is_missing_with_its_hint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert (
-        missing_need(Need("tool", None, "apt-get install tool"))
-        == "tool is not on PATH (apt-get install tool)"
-    )
-
-
-def test_trailing_zeros_do_not_count() -> None:
-    assert (
-        version_key("18")
-        == version_key("18.0.0")
-        < version_key("18.0.1")
-        < version_key("18.10")
-        < version_key("19")
-    )
-
-
-def test_each_need_is_asked_for_once() -> None:
-    asked: list[Need] = []
-    probe = remembering(lambda need: asked.append(need))  # type: ignore[func-returns-value]
-    need = Need("go", "1.22", "hint")
-    assert (probe(need), probe(need), len(asked)) == (None, None, 1)
 
 
 @pytest.mark.parametrize(
@@ -225,3 +170,46 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     registry = make_registry(make_target("node/ws"), states={"node/ws": BUILT})
     with pytest.raises(FeedbenchError, match='did you mean "node/ws"'):
         registry.get("node/wss")
+
+
+def test_a_broken_manifest_stops_no_other_target(tmp_path: Path) -> None:
+    broken = MANIFEST.replace("go/one", "go/two").replace('["go", "build"]]', '["go", "build"]')
+    project = project_with(tmp_path, {"go/one": MANIFEST, "go/two": broken})
+    registry = discover(project, probe=lambda need: None)
+    assert registry.names() == ["go/one"]
+    assert list(registry.broken) == ["go/two"]
+    assert re.search(r"go/two/target\.toml:\d+", registry.broken["go/two"])
+    for ask in (registry.get, lambda name: registry.select([name])):
+        with pytest.raises(FeedbenchError, match=r"go/two can't be used: .*target\.toml"):
+            ask("go/two")
+    assert [target.name for target in registry.select(["go"])] == ["go/one"]
+
+
+def test_targets_lists_a_broken_manifest_and_fails_only_when_asked_to_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_with(tmp_path, {"go/one": MANIFEST, "go/two": "schema = "})
+    registry = discover(Project(tmp_path), probe=lambda need: None)
+    monkeypatch.setattr("feedbench.cli.targets.discover", lambda *_, **__: registry)
+    listed = CliRunner().invoke(app, ["targets", "--json"])
+    assert listed.exit_code == 0
+    states = {row["name"]: row["state"] for row in json.loads(listed.stdout)}
+    assert states == {"go/one": "available", "go/two": "broken"}
+    checked = CliRunner().invoke(app, ["targets", "--check"])
+    assert isinstance(checked.exception, FeedbenchError)
+    assert "go/two" in str(checked.exception)
+
+
+def test_the_manifests_of_this_checkout_can_all_be_read() -> None:
+    assert discover(Project.find(Path(__file__).parent), probe=lambda need: None).broken == {}
+
+
+def test_the_packages_wanted_are_the_targets_and_the_launchers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = MANIFEST.replace('hint = "Debian: apt-get install golang"', 'debian = ["golang"]')
+    monkeypatch.setattr("feedbench.cli.targets.missing_need", lambda need: f"{need.name} is not there")
+    project = project_with(tmp_path, {"go/one": manifest})
+    monkeypatch.setattr("feedbench.cli.targets.Project.find", lambda: project)
+    assert CliRunner().invoke(app, ["targets", "--debian"]).stdout.split() == ["golang", "haproxy"]
+    assert CliRunner().invoke(app, ["targets", "--debian", "go"]).stdout.split() == ["golang"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,10 @@ from feedbench.load import Closed, Load, Payload
 from feedbench.paths import Project
 from feedbench.protocol import Expect, Gates, Protocol
 from feedbench.registry import discover
-from feedbench.scenario import Control, read_scenario, spelled
-from planning import MINIMAL, scenario_from, usual_registry
+from feedbench.scenario import Control, read_scenario
+from feedbench.spelling import spelled
+from feedbench.target import SERVER_KNOBS
+from planning import MINIMAL, make_registry, make_target, scenario_from, usual_registry
 
 
 def test_what_a_scenario_leaves_out_has_the_defaults_of_the_specification(tmp_path: Path) -> None:
@@ -109,6 +113,21 @@ BAD = [
         "steal_share",
     ),
     ("an unknown key in [load]", "+[load]\nconections = 1\n", 8, 'unknown key "conections"', '"connections"'),
+    (
+        "fragments with compression",
+        "+[load]\noffer_deflate = true\nfragments = 4\n",
+        9,
+        "fragments are not compressed",
+        "offer_deflate = false",
+    ),
+    (
+        "fragments of stamps",
+        '+[load]\npath = "/stamp"\npayload = "stamp"\n[factors]\nfragments = [1, 2]\n',
+        11,
+        "stamps are not sent in fragments",
+        "payload",
+    ),
+    ("pings between one frame", "+[load]\nping_between = true\n", 8, "nothing between", "fragments = 2"),
     ("an unknown key in [expect]", "+[expect]\nlosses = 1\n", 8, 'unknown key "losses"', "lost"),
     (
         "an unknown key in [sentinel]",
@@ -196,7 +215,7 @@ BAD = [
         "all excluded",
         '+exclude = [{ target = "*/*", reason = "r" }]\n',
         6,
-        "every target is excluded",
+        "no target is left",
         "leave one",
     ),
     ("a reference from elsewhere", '+reference = "rust/plain"\n', 7, "not among the targets", "c/floor"),
@@ -240,6 +259,27 @@ BAD = [
         "beside",
     ),
     ("text that is no text", '+[load]\npayload = "text-file:raw.bin"\n', 8, "not UTF-8", '"file:raw.bin"'),
+    (
+        "echoes wanted of /stamp",
+        '+[load]\npath = "/stamp"\npayload = "text:20"\n',
+        9,
+        "/stamp answers nothing but stamps",
+        'payload = "stamp"',
+    ),
+    (
+        "stamps wanted of /echo",
+        '+[load]\npayload = "stamp"\n',
+        8,
+        "/echo does not answer stamps",
+        'path = "/stamp"',
+    ),
+    (
+        "stamps from an echo client",
+        '+[load]\npath = "/stamp"\npayload = "stamp"\nclient = "own"\n',
+        9,
+        "echo clients send no stamps",
+        'client = "engine"',
+    ),
     ("a path without a slash", '+[load]\npath = "echo"\n', 8, "not a path", '"/echo"'),
     ("an unknown pacer", '+[load]\npacer = "open"\n', 8, 'not one of "closed", "burst"', None),
     ("a rate in a closed loop", "+[load]\nrate = 10\n", 8, '"rate" has no effect', "leave it out"),
@@ -250,7 +290,9 @@ BAD = [
         '"in_flight" has no effect',
         None,
     ),
-    ("a rate of nothing", '+[load]\npacer = "constant"\nrate = 0\n', 9, "must be more than 0", None),
+    ("a rate of nothing", '+[load]\npacer = "constant"\nrate = 0\n', 9, "not a number above zero", "50%"),
+    ("a share of nothing", '+[load]\npacer = "poisson"\nrate = "0%"\n', 9, "a share such as", "50%"),
+    ("a share without its sign", '+[load]\npacer = "poisson"\nrate = "50"\n', 9, "a share such as", "50%"),
     ("an unknown client", '+[load]\nclient = "node/ws"\n', 8, "has an echo client", "known:"),
     ("a rate for a client", '+[load]\nclient = "own"\npacer = "constant"\n', 8, "send, wait", "closed"),
     ("said twice", "+[load]\nconnections = 1\n[factors]\nconnections = [1]\n", 8, "and in [factors]", "once"),
@@ -294,7 +336,43 @@ def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path: Path) -> None
 PROJECT = Project.find(Path(__file__).parent)
 
 
-@pytest.mark.parametrize("path", sorted(PROJECT.scenarios.rglob("*.toml")), ids=lambda path: path.stem)
+# A ramp campaign is none of `feedbench run`'s: tests/ramp/ reads it.
+HOUSE = sorted(
+    path
+    for path in PROJECT.scenarios.rglob("*.toml")
+    if "ramp" not in tomllib.loads(path.read_text(encoding="utf-8"))
+)
+
+
+@pytest.mark.parametrize("path", HOUSE, ids=lambda path: path.stem)
 def test_the_scenarios_of_the_house_are_good_and_named_after_their_files(path: Path) -> None:
     registry = discover(PROJECT, probe=lambda need: None)
-    assert read_scenario(path, registry=registry, root=PROJECT.root).name == path.stem
+    name = read_scenario(path, registry=registry, root=PROJECT.root).name
+    assert name in (path.stem, f"{path.parent.name}-{path.stem}")
+
+
+def test_a_glob_matches_those_that_the_question_can_be_asked_of(tmp_path: Path) -> None:
+    client = replace(make_target("go/client"), roles=("client",))
+    sharing = {**SERVER_KNOBS, "reuse_port": ("off", "on")}
+    registry = make_registry(
+        client,
+        make_target("go/plain", knobs=SERVER_KNOBS),
+        make_target("go/sharing", knobs={**sharing, "threads": ("1", "*")}),
+        make_target("go/threads", knobs={**SERVER_KNOBS, "threads": ("3", "*")}),
+    )
+
+    def names(more: str) -> tuple[str, ...]:
+        text = MINIMAL.replace('"c/floor", "node/ws"', '"*/*"') + more
+        return scenario_from(text, tmp_path, registry=registry).targets
+
+    assert names("") == ("go/plain", "go/sharing", "go/threads")
+    assert names('compare = "threads"\n[factors]\nthreads = [1, 2]\n') == ("go/sharing", "go/threads")
+    assert names('compare = "processes"\n[factors]\nprocesses = [1, 2]\n') == ("go/sharing",)
+    assert names('compare = "connections"\n[factors]\nconnections = [1, 2]\n')[0] == "go/plain"
+    with pytest.raises(ScenarioError, match="no target is left"):
+        names('compare = "balancer"\n[factors]\nbalancer = ["none", "nginx"]\n')
+    with pytest.raises(ScenarioError, match='did you mean "threads"'):
+        names('compare = "treads"\n[factors]\nthreads = [1, 2]\n')
+    text = MINIMAL.replace('"c/floor", "node/ws"', '"go/*", "go/client"')
+    with pytest.raises(ScenarioError, match='"go/client" is no server'):
+        scenario_from(text, tmp_path, registry=registry)

@@ -8,35 +8,55 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from feedbench.errors import ManifestError
-from feedbench.paths import Project
+from feedbench.paths import Project, build_id
 from feedbench.target import MANIFEST, Command, Target
 
 KNOB_PREFIX = "FEEDBENCH_"
 
 
-def scratch_folder(project: Project, target: Target) -> Path:
+def scratch_folder(project: Project, target: Target, mode: str | None = None) -> Path:
     """What `{build}` stands for: the target's own folder for build products, kept between builds."""
-    return project.scratch / "build" / target.id
+    return _builds(project) / build_id(target.name, mode or target.mode)
 
 
-def fill(command: Command, *, target: Target, project: Project, **more: str) -> list[str]:
-    """The command's arguments with `{python}`, `{build}`, `{source}` and those of `more` filled in.
+def shared_folder(project: Project, target: Target) -> Path:
+    """What `{shared}` stands for: what the builds of one language's targets keep for each other."""
+    return _builds(project) / "_shared" / target.name.split("/")[0]
 
-    Braces that hold no known word stay as they are: they may be the program's own.
+
+def _builds(project: Project) -> Path:
+    """Without symbolic links, which npm does not install through: CI's folder is one to the cache."""
+    return (project.scratch / "build").resolve()
+
+
+def fill(
+    command: Command, *, target: Target, project: Project, mode: str | None = None, **more: str
+) -> list[str]:
+    """The command's arguments, their placeholders (spec/README.md) and those of `more` filled in.
+
+    `mode` None is the target's usual build. Braces that hold no known word stay as they are: they may be the
+    program's own.
     """
     words = {
         "python": base_python(),
-        "build": str(scratch_folder(project, target)),
+        "build": str(scratch_folder(project, target, mode)),
+        "shared": str(shared_folder(project, target)),
         "source": str(target.folder),
         **more,
     }
+    filled = fill_words(command, words)
+    if not filled[0]:
+        raise ManifestError("a command begins with an empty text", where=str(target.folder / MANIFEST))
+    return filled
+
+
+def fill_words(command: Command, words: Mapping[str, str]) -> list[str]:
+    """The command's arguments with each `{word}` replaced by its text."""
     filled = []
     for argument in command:
         for word, text in words.items():
             argument = argument.replace(f"{{{word}}}", text)
         filled.append(argument)
-    if not filled[0]:
-        raise ManifestError("a command begins with an empty text", where=str(target.folder / MANIFEST))
     return filled
 
 

@@ -54,6 +54,11 @@ def request(*, path: str, host: str, headers: Mapping[str, str | None]) -> bytes
 def exchange(connection: socket.socket, request_head: bytes) -> Answer:
     """Sends `request_head`; the answer's head, with what came along. HandshakeError when there is none."""
     connection.sendall(request_head)
+    return read_answer(connection)
+
+
+def read_answer(connection: socket.socket) -> Answer:
+    """The answer's head, with what came along; HandshakeError when it is none."""
     received = b""
     while b"\r\n\r\n" not in received:
         part = connection.recv(65536)

@@ -8,28 +8,30 @@ autogroup, and a run's shield must cover its servers (host/shield.py). It is kil
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
+from feedbench.certificate import own_certificate, trusting
 from feedbench.commands import environment, fill
 from feedbench.errors import TargetError
 from feedbench.handshake import HandshakeError, open_websocket
 from feedbench.host.process import own_preparation
 from feedbench.paths import Project
-from feedbench.target import Target
+from feedbench.target import LAUNCH_KNOBS, Target
 
 UNSUPPORTED_STATUS = 127
 TERM_GRACE_S = 2.0
 READY_DEADLINE_S = 30.0
-RETRY_S = 0.02
+RETRY_S = 0.001  # start-up times are known no better than this
 PORT_ATTEMPTS = 3
 LOG_TAIL_LINES = 3
 
@@ -52,16 +54,30 @@ class Ending:
 
 
 class Server:
-    """A running server, answering at `url(path)`."""
+    """A running server, answering at `url(path)`: wss where clients have an authority to trust.
+
+    `start_up_ns` is how long it took from before its start to its first handshake.
+    """
 
     def __init__(
-        self, target: Target, process: subprocess.Popen[bytes], *, host: str, port: int, log: Path
+        self,
+        target: Target,
+        process: subprocess.Popen[bytes],
+        *,
+        host: str,
+        port: int,
+        log: Path,
+        authority_file: Path | None = None,
+        started_ns: int = 0,
     ) -> None:
         self.target = target
         self.process = process
         self.host = host
         self.port = port
         self.log = log
+        self.authority_file = authority_file
+        self.started_ns = started_ns
+        self.start_up_ns: int | None = None
         self.ending: Ending | None = None
 
     @property
@@ -74,20 +90,27 @@ class Server:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def url(self, path: str) -> str:
-        return f"ws://{self.authority}{path}"
+        return f"{'wss' if self.authority_file else 'ws'}://{self.authority}{path}"
 
     def connect(self, *, timeout_s: float) -> socket.socket:
         connection = socket.create_connection((self.host, self.port), timeout=timeout_s)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return connection
+        if self.authority_file is None:
+            return connection
+        try:
+            return trusting(self.authority_file).wrap_socket(connection, server_hostname=self.host)
+        except BaseException:
+            connection.close()
+            raise
 
     def cause_of_death(self) -> TargetError | None:
         """Why the server is gone, with what it said last; None while it runs."""
         status = self.process.poll()
         return None if status is None else _death(self.target, status, self.log)
 
-    def wait_ready(self, *, deadline_s: float, path: str = "/echo") -> None:
-        """Returns after the first successful handshake; TargetError when it dies or the time is over."""
+    def wait_ready(self, *, deadline_s: float) -> None:
+        """Returns when all its paths have answered a handshake; TargetError when it dies or time is over."""
+        paths = [f"/{model}" for model in self.target.models]
         give_up = time.monotonic() + deadline_s
         last = "it never listened"
         while time.monotonic() < give_up:
@@ -95,8 +118,10 @@ class Server:
             if death is not None:
                 raise death
             try:
-                with self.connect(timeout_s=max(0.05, give_up - time.monotonic())) as connection:
-                    open_websocket(connection, path=path, host=self.authority)
+                for path in paths:
+                    with self.connect(timeout_s=max(0.05, give_up - time.monotonic())) as connection:
+                        open_websocket(connection, path=path, host=self.authority)
+                self.start_up_ns = time.monotonic_ns() - self.started_ns
                 return
             except (OSError, HandshakeError) as error:
                 last = str(error) or type(error).__name__
@@ -207,14 +232,53 @@ def start(
     """Starts the server without waiting for it; whoever calls must `stop` it."""
     if target.server_command is None:
         raise UnsupportedError("it has no server to start", where=target.name)
-    command = fill(target.server_command, target=target, project=project, host=host, port=str(port))
+    passed = {knob: value for knob, value in knobs.items() if knob not in LAUNCH_KNOBS}
+    authority_file = None
+    if knobs.get("tls") == "on":
+        certificate = own_certificate(project)
+        passed |= {"tls_certificate": str(certificate.chain), "tls_key": str(certificate.key)}
+        authority_file = certificate.authority
+    command = fill(
+        target.server_command,
+        target=target,
+        project=project,
+        mode=target.build_mode(knobs),
+        host=host,
+        port=str(port),
+    )
+    return start_program(
+        command,
+        target=target,
+        env=environment(passed),
+        log=log,
+        host=host,
+        port=port,
+        cpus=cpus,
+        authority_file=authority_file,
+    )
+
+
+def start_program(
+    command: Sequence[str],
+    *,
+    target: Target,
+    env: Mapping[str, str],
+    log: Path,
+    host: str,
+    port: int,
+    cpus: Collection[int] | None,
+    authority_file: Path | None,
+) -> Server:
+    """Starts a program that will answer for `target`: its own server, or what stands before several."""
     log.parent.mkdir(parents=True, exist_ok=True)
+    _allow_many_files()
+    started_ns = time.monotonic_ns()
     with log.open("wb") as output, _calling_thread_on(cpus):
         try:
             process = subprocess.Popen(
                 command,
                 cwd=target.folder,
-                env=environment(knobs),
+                env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -227,7 +291,15 @@ def start(
                 where=target.name,
                 hint=f"feedbench build {target.name}",
             ) from error
-    return Server(target, process, host=host, port=port, log=log)
+    return Server(
+        target,
+        process,
+        host=host,
+        port=port,
+        log=log,
+        authority_file=authority_file,
+        started_ns=started_ns,
+    )
 
 
 def free_port(host: str = "127.0.0.1") -> int:
@@ -245,6 +317,12 @@ def log_tail(log: Path, *, lines: int = LOG_TAIL_LINES) -> str:
     except OSError:
         return ""
     return " | ".join([line.strip() for line in text.splitlines() if line.strip()][-lines:])
+
+
+def _allow_many_files() -> None:
+    """A connection is a descriptor: children inherit the most that we may open."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 @contextmanager

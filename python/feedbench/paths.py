@@ -52,8 +52,16 @@ class Project:
     @property
     def engine(self) -> Path:
         """The engine's binary; FEEDBENCH_ENGINE overrides it."""
-        override = os.environ.get("FEEDBENCH_ENGINE")
-        return Path(override) if override else self.root / "target" / "release" / "feedbench-engine"
+        return self._binary("FEEDBENCH_ENGINE", "feedbench-engine")
+
+    @property
+    def exchange(self) -> Path:
+        """The simulated exchange's binary; FEEDBENCH_EXCHANGE overrides it."""
+        return self._binary("FEEDBENCH_EXCHANGE", "feedbench-exchange")
+
+    def _binary(self, variable: str, name: str) -> Path:
+        override = os.environ.get(variable)
+        return Path(override) if override else self.root / "target" / "release" / name
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,14 @@ class RunDirectory:
         return self.path / "ceiling.json"
 
     @property
+    def capacity(self) -> Path:
+        return self.path / "capacity.json"
+
+    @property
+    def conformance(self) -> Path:
+        return self.path / "conformance.json"
+
+    @property
     def findings(self) -> Path:
         return self.path / "findings.json"
 
@@ -94,8 +110,8 @@ class RunDirectory:
     def report(self) -> Path:
         return self.path / "report.html"
 
-    def receipt(self, target: str) -> Path:
-        return self.path / "build" / f"{target_id(target)}.json"
+    def receipt(self, target: str, mode: str = "release") -> Path:
+        return self.path / "build" / f"{build_id(target, mode)}.json"
 
     def verdicts(self, target: str) -> Path:
         return self.path / "verdicts" / f"{target_id(target)}.json"
@@ -109,6 +125,9 @@ class RunDirectory:
     def environment(self, index: int, round_id: str) -> Path:
         return self.block(index) / f"environment-{round_id}.json"
 
+    def starts(self, index: int) -> Path:
+        return self.block(index) / "starts.json"
+
     def log(self, index: int, process_id: str) -> Path:
         return self.block(index) / "logs" / f"{process_id}.log"
 
@@ -116,6 +135,11 @@ class RunDirectory:
 def target_id(target: str) -> str:
     """`python/websockets` → `python-websockets`, for file names."""
     return target.replace("/", "-")
+
+
+def build_id(target: str, mode: str) -> str:
+    """Names a build's folder and receipt: the target-id, marked where it is the debug build."""
+    return target_id(target) + ("~debug" if mode == "debug" else "")
 
 
 def read_json(path: Path, *, needed_for: str) -> Any:

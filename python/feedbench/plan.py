@@ -14,6 +14,7 @@ from feedbench.errors import RunDirectoryError
 from feedbench.load import Load
 from feedbench.paths import SCHEMA, read_json, write_json
 from feedbench.protocol import Expect, Gates, Protocol
+from feedbench.spelling import FactorValue
 
 __all__ = [
     "LOCAL",
@@ -37,7 +38,6 @@ __all__ = [
 ]
 
 Copy = Literal["sentinel", "control"]
-FactorValue = str | int | float | bool
 
 
 @dataclass(frozen=True)
@@ -160,6 +160,10 @@ class Plan:
 
     def cell(self, cell_id: str) -> Cell:
         return next(cell for cell in self.cells if cell.id == cell_id)
+
+    def blocks_with(self, process_id: str) -> frozenset[int]:
+        """The blocks that start this process: all of them, unless the protocol says `per_block`."""
+        return frozenset(block.index for block in self.blocks if process_id in block.start_order)
 
     def round(self, round_id: str) -> Round:
         return next(entry for entry in self.rounds if entry.id == round_id)

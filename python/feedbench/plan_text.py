@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from feedbench.load import CapacityShare
 from feedbench.plan import Plan, Process
-from feedbench.scenario import spelled
+from feedbench.spelling import spelled
 from feedbench.units import format_duration
 
 
@@ -28,6 +29,7 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"  {entry.id}: {_count(len(entry.cells), 'cell')}, client {entry.client}, {awake}"
     yield ""
     yield _timing(plan)
+    yield from _calibration(plan)
     yield f"{_count(len(plan.questions), 'question')}, comparing {plan.compare}; seed {plan.seed}."
     yield from _unranked(plan)
     if plan.skipped:
@@ -58,6 +60,11 @@ def _timing(plan: Plan) -> str:
         fitting = plan.budget_ns * protocol.blocks // plan.estimate_ns
         text += f" About {_count(fitting, 'block')} will fit."
     return text
+
+
+def _calibration(plan: Plan) -> Iterator[str]:
+    if any(isinstance(condition.load.pacer, CapacityShare) for condition in plan.conditions):
+        yield "Before the first block each process is driven to its limit: rates are shares of that."
 
 
 def _unranked(plan: Plan) -> Iterator[str]:

@@ -6,11 +6,11 @@ a cell is one process under one condition. What cannot be done is left out by na
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from feedbench.block_design import make_blocks
 from feedbench.load import ENGINE, OWN, Load
 from feedbench.plan import (
     LOCAL,
@@ -27,8 +27,9 @@ from feedbench.plan import (
     Skipped,
 )
 from feedbench.registry import Registry
-from feedbench.scenario import TARGET, Scenario, spelled
-from feedbench.target import DEFAULT, Target
+from feedbench.scenario import TARGET, Scenario
+from feedbench.spelling import in_id, spelled
+from feedbench.target import BALANCER, DEBUG, DEFAULT, PROCESSES, REUSE_PORT, Target
 
 __all__ = ["make_plan"]
 
@@ -58,7 +59,7 @@ class _Variant:
 
     @property
     def id(self) -> str:
-        marks = [f"{knob}={_in_id(value)}" for knob, value in self.marked.items()]
+        marks = [f"{knob}={in_id(value)}" for knob, value in self.marked.items()]
         return "~".join([self.target.id, *marks, *([self.copy] if self.copy else [])])
 
 
@@ -69,9 +70,19 @@ def make_plan(scenario: Scenario, registry: Registry, *, seed: int | None = None
     usable, skipped = _usable(scenario, registry)
     copies, stand_ins = _copies(scenario, registry, usable)
     variants, without_knob = _variants(scenario, registry, usable, copies)
-    cells, without_client = _cells(scenario, variants, conditions, registry)
+    possible, without_client = _cells(scenario, variants, conditions, registry)
+    cells, alone = _comparable(scenario, possible)
     rounds = _rounds(cells, conditions, compare=scenario.compare)
     processes = _used(variants, cells, host)
+    blocks = make_blocks(
+        scenario.protocol.blocks,
+        chosen_seed,
+        processes=processes,
+        cells=cells,
+        rounds=rounds,
+        always={scenario.reference, *(name for name, _ in copies)},
+        per_block=scenario.protocol.per_block,
+    )
     return Plan(
         scenario=scenario.name,
         title=scenario.title,
@@ -88,12 +99,12 @@ def make_plan(scenario: Scenario, registry: Registry, *, seed: int | None = None
         cells=cells,
         rounds=rounds,
         questions=_questions(scenario, cells),
-        blocks=_blocks(scenario.protocol.blocks, chosen_seed, processes, rounds),
-        skipped=(*skipped, *stand_ins, *without_knob, *without_client),
+        blocks=blocks,
+        skipped=(*skipped, *stand_ins, *without_knob, *without_client, *alone),
         protocol=scenario.protocol,
         gates=scenario.gates,
         expect=scenario.expect,
-        estimate_ns=scenario.protocol.blocks * _block_ns(scenario, processes, cells, rounds),
+        estimate_ns=_estimate_ns(scenario, blocks, cells),
     )
 
 
@@ -180,7 +191,7 @@ def _variants(
             continue
         made = []
         for factors in _combinations(scenario, scenario.knob_factors):
-            variant = _variant(scenario, registry.get(name), copy, factors)
+            variant = _variant(scenario, registry, registry.get(name), copy, factors)
             if isinstance(variant, Skipped):
                 skipped.append(variant)
             else:
@@ -195,7 +206,9 @@ def _variants(
     return variants, skipped
 
 
-def _variant(scenario: Scenario, target: Target, copy: Copy | None, factors: Factors) -> _Variant | Skipped:
+def _variant(
+    scenario: Scenario, registry: Registry, target: Target, copy: Copy | None, factors: Factors
+) -> _Variant | Skipped:
     """One process with these knob factors, or why the target cannot be had so."""
     knobs = _knobs(scenario, target, factors)
     marked = {}
@@ -209,12 +222,24 @@ def _variant(scenario: Scenario, target: Target, copy: Copy | None, factors: Fac
             marked[knob] = value
     if copy == "control" and scenario.control is not None:
         knobs["delay_ns"] = str(scenario.control.delay_ns)
+    if target.build_mode(knobs) == DEBUG and target.name in registry.debug_failures:
+        return Skipped(None, target.name, f"its debug build failed: {registry.debug_failures[target.name]}")
+    if (lack := _launch_lack(target, knobs)) is not None:
+        return Skipped(None, target.name, lack)
     for knob, value in knobs.items():
         if not target.takes(knob, value):
             lack = f"does not take {knob} = {value}" if knob in target.knobs else f"has no knob {knob}"
             role = f"as {copy}, " if copy else ""
             return Skipped(None, target.name, f"{role}with {knob} = {value}: it {lack}")
     return _Variant(target, copy, factors, knobs, marked)
+
+
+def _launch_lack(target: Target, knobs: Mapping[str, str]) -> str | None:
+    """Why so many processes of it can't serve one address; None when they can."""
+    several = knobs.get(PROCESSES, "1") != "1" and knobs.get(BALANCER, "none") == "none"
+    if several and not target.takes(REUSE_PORT, "on"):
+        return f"with {PROCESSES} = {knobs[PROCESSES]}: it has no knob {REUSE_PORT}"
+    return None
 
 
 def _knobs(scenario: Scenario, target: Target, factors: Factors) -> dict[str, str]:
@@ -251,6 +276,24 @@ def _cells(
             )
         )
     return tuple(cells), skipped
+
+
+def _comparable(scenario: Scenario, cells: Sequence[Cell]) -> tuple[tuple[Cell, ...], list[Skipped]]:
+    """Without cells that have nothing to be compared with; those that a copy is held against stay."""
+    groups = _groups(scenario, cells)
+    copied = [(cell.target, cell.factors) for cell in cells if cell.copy is not None]
+    alone = {
+        inside[0].id
+        for _, inside in groups.values()
+        if scenario.compare != TARGET
+        and len(inside) == 1
+        and (inside[0].target, inside[0].factors) not in copied
+    }
+    reason = f"nothing to compare it with: it has no other {scenario.compare} here"
+    return (
+        tuple(cell for cell in cells if cell.id not in alone),
+        [Skipped(cell.id, cell.target, reason) for cell in cells if cell.id in alone],
+    )
 
 
 def _lack(target: Target, load: Load, registry: Registry) -> str | None:
@@ -290,15 +333,7 @@ def _rounds(cells: Sequence[Cell], conditions: Sequence[Condition], *, compare: 
 
 
 def _questions(scenario: Scenario, cells: Sequence[Cell]) -> tuple[Question, ...]:
-    """One for each combination of what is not compared; only the scenario's own targets are ranked."""
-    groups: dict[str, tuple[dict[str, FactorValue], list[Cell]]] = {}
-    for cell in cells:
-        if cell.copy is not None or cell.target not in scenario.targets:
-            continue
-        fixed = {name: value for name, value in cell.factors.items() if name != scenario.compare}
-        if scenario.compare != TARGET:
-            fixed = {TARGET: cell.target, **fixed}
-        groups.setdefault(_factors_id(fixed), (fixed, []))[1].append(cell)
+    """One for each combination of what is not compared."""
     return tuple(
         Question(
             id=question_id,
@@ -309,8 +344,23 @@ def _questions(scenario: Scenario, cells: Sequence[Cell]) -> tuple[Question, ...
             sentinel=_pair("sentinel", scenario, fixed, cells),
             control=_pair("control", scenario, fixed, cells),
         )
-        for question_id, (fixed, inside) in groups.items()
+        for question_id, (fixed, inside) in _groups(scenario, cells).items()
     )
+
+
+def _groups(
+    scenario: Scenario, cells: Sequence[Cell]
+) -> dict[str, tuple[dict[str, FactorValue], list[Cell]]]:
+    """What is compared with each other, by what is fixed; only the scenario's own targets are ranked."""
+    groups: dict[str, tuple[dict[str, FactorValue], list[Cell]]] = {}
+    for cell in cells:
+        if cell.copy is not None or cell.target not in scenario.targets:
+            continue
+        fixed = {name: value for name, value in cell.factors.items() if name != scenario.compare}
+        if scenario.compare != TARGET:
+            fixed = {TARGET: cell.target, **fixed}
+        groups.setdefault(_factors_id(fixed), (fixed, []))[1].append(cell)
+    return groups
 
 
 def _pair(copy: Copy, scenario: Scenario, fixed: Factors, cells: Sequence[Cell]) -> tuple[str, str] | None:
@@ -347,36 +397,16 @@ def _used(variants: list[_Variant], cells: Sequence[Cell], host: Host) -> tuple[
     )
 
 
-def _blocks(
-    count: int, seed: int, processes: Sequence[Process], rounds: Sequence[Round]
-) -> tuple[Block, ...]:
-    """Orders from one stream of random numbers, so that a longer run begins with a shorter one's blocks."""
-    stream = random.Random(seed)
-    blocks = []
-    for index in range(count):
-        block_seed = int(stream.random() * 2**32)
-        start_order = _shuffled([process.id for process in processes], stream)
-        round_order = _shuffled([entry.id for entry in rounds], stream)
-        blocks.append(Block(index=index, seed=block_seed, start_order=start_order, round_order=round_order))
-    return tuple(blocks)
-
-
-def _shuffled(entries: Iterable[str], stream: random.Random) -> tuple[str, ...]:
-    """A random order. Of all that the module offers, only `random()` is promised to stay as it is."""
-    return tuple(sorted(entries, key=lambda _: stream.random()))
-
-
-def _block_ns(
-    scenario: Scenario, processes: Sequence[Process], cells: Sequence[Cell], rounds: Sequence[Round]
-) -> int:
-    measured = len(cells) * (scenario.protocol.warmup_ns + scenario.protocol.measure_ns)
-    return measured + len(processes) * (START_NS + STOP_NS) + len(rounds) * ROUND_NS
+def _estimate_ns(scenario: Scenario, blocks: Sequence[Block], cells: Sequence[Cell]) -> int:
+    """How long all blocks take together."""
+    each_ns = scenario.protocol.warmup_ns + scenario.protocol.measure_ns
+    total_ns = 0
+    for block in blocks:
+        started = set(block.start_order)
+        total_ns += sum(cell.process in started for cell in cells) * each_ns
+        total_ns += len(block.start_order) * (START_NS + STOP_NS) + len(block.round_order) * ROUND_NS
+    return total_ns
 
 
 def _factors_id(factors: Factors) -> str:
-    return ",".join(f"{name}={_in_id(spelled(value))}" for name, value in factors.items()) or "all"
-
-
-def _in_id(value: str) -> str:
-    """Ids are names of folders, so a slash must not stand in them."""
-    return value.replace("/", "-")
+    return ",".join(f"{name}={in_id(value)}" for name, value in factors.items()) or "all"

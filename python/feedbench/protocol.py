@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Protocol:
-    """`slice_ns` None: targets one after the other; warm-up and measuring are per cell and block."""
+    """`slice_ns` None: targets one after the other; warm-up and measuring are per cell and block.
+
+    `per_block`: how many targets a block holds besides reference, sentinel and control; None: all.
+    """
 
     blocks: int = 11
     slice_ns: int | None = 25_000_000
@@ -24,6 +27,7 @@ class Protocol:
     pin: bool = True
     shield: bool = True
     cpus_awake: bool = True
+    per_block: int | None = None
 
 
 @dataclass(frozen=True)

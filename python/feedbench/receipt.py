@@ -18,7 +18,8 @@ BuildState = Literal["built", "available", "missing", "failed"]
 class Receipt:
     """`reason` says why it is not built; `log` is the build's output; `seconds` is how long it took.
 
-    `options` are the manifest's, so that a run directory can be read far from home.
+    `options` are the manifest's, so that a run directory can be read far from home; so are the figures of its
+    code.
     """
 
     target: str
@@ -34,6 +35,9 @@ class Receipt:
     seconds: float
     log: str | None
     options: Mapping[str, str]
+    source_lines: int | None = None
+    direct_dependencies: int | None = None
+    all_dependencies: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **to_json(self)}

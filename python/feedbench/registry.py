@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from feedbench.errors import FeedbenchError
-from feedbench.paths import Project, target_id
+from feedbench.errors import FeedbenchError, ManifestError
+from feedbench.needs import missing_need, remembering
+from feedbench.paths import Project, build_id
 from feedbench.receipt import BuildState, Receipt, read_receipt
 from feedbench.suggest import nearest
-from feedbench.target import MANIFEST, Need, Target, read_target
+from feedbench.target import DEBUG, MANIFEST, Need, Target, read_target
 
 __all__ = ["Need", "Registry", "State", "Target", "discover", "receipt_path"]
-
-VERSION_TIMEOUT_S = 20
-# Go says `go version`, old JDKs `-version`; the first that prints a number is believed.
-VERSION_ARGUMENTS = ("--version", "-version", "version")
 
 
 @dataclass(frozen=True)
@@ -34,10 +28,15 @@ class State:
 
 @dataclass(frozen=True)
 class Registry:
-    """All targets, sorted by name, and the state of each."""
+    """All targets, sorted by name, and the state of each; `debug_failures` are of debug builds, by target.
+
+    `broken` says, by name, what is wrong with a manifest: such a target can't be had, and stops no other.
+    """
 
     targets: tuple[Target, ...]
     states: Mapping[str, State]
+    debug_failures: Mapping[str, str] = field(default_factory=dict)
+    broken: Mapping[str, str] = field(default_factory=dict)
 
     def names(self) -> list[str]:
         return [target.name for target in self.targets]
@@ -47,6 +46,8 @@ class Registry:
         for target in self.targets:
             if target.name == name:
                 return target
+        if name in self.broken:
+            raise FeedbenchError(f"{name} can't be used: {self.broken[name]}")
         raise FeedbenchError(f'there is no target "{name}"', hint=nearest(name, self.names()))
 
     def matching(self, pattern: str) -> list[Target]:
@@ -64,6 +65,8 @@ class Registry:
         for pattern in patterns:
             wide = pattern if any(sign in pattern for sign in "/*?[") else f"{pattern}/*"
             found = {target.name for target in self.matching(wide)}
+            if pattern in self.broken:
+                raise FeedbenchError(f"{pattern} can't be used: {self.broken[pattern]}")
             if not found and list(filters):
                 raise FeedbenchError(f'no target matches "{pattern}"', hint=nearest(pattern, self._words()))
             chosen |= found
@@ -80,21 +83,34 @@ def matches(name: str, pattern: str) -> bool:
 
 def discover(project: Project, *, probe: Callable[[Need], str | None] | None = None) -> Registry:
     """Reads every manifest. `probe` says what is wrong with a need, None when nothing is."""
-    folders = sorted(manifest.parent for manifest in project.targets.glob(f"*/*/{MANIFEST}"))
-    targets = tuple(read_target(folder, root=project.targets) for folder in folders)
+    targets: list[Target] = []
+    broken: dict[str, str] = {}
+    for folder in sorted(manifest.parent for manifest in project.targets.glob(f"*/*/{MANIFEST}")):
+        try:
+            targets.append(read_target(folder, root=project.targets))
+        except ManifestError as error:
+            broken[folder.relative_to(project.targets).as_posix()] = str(error)
     ask = remembering(probe or missing_need)
     return Registry(
-        targets=targets,
+        targets=tuple(targets),
         states={
             target.name: target_state(target, receipt=read_latest_receipt(project, target.name), probe=ask)
             for target in targets
         },
+        debug_failures={
+            target.name: receipt.reason
+            for target in targets
+            if target.debug_commands is not None
+            and (receipt := read_latest_receipt(project, target.name, DEBUG)) is not None
+            and receipt.reason is not None
+        },
+        broken=broken,
     )
 
 
-def receipt_path(project: Project, target: str) -> Path:
+def receipt_path(project: Project, target: str, mode: str = "release") -> Path:
     """Where the latest build of a target left its receipt; a run keeps its own copy."""
-    return project.scratch / "receipts" / f"{target_id(target)}.json"
+    return project.scratch / "receipts" / f"{build_id(target, mode)}.json"
 
 
 def target_state(target: Target, *, receipt: Receipt | None, probe: Callable[[Need], str | None]) -> State:
@@ -107,65 +123,9 @@ def target_state(target: Target, *, receipt: Receipt | None, probe: Callable[[Ne
     return State(receipt.state, receipt.reason, receipt.version)
 
 
-def remembering(probe: Callable[[Need], str | None]) -> Callable[[Need], str | None]:
-    """Asks for each need once: many targets want the same tool, and asking starts a process."""
-    known: dict[Need, str | None] = {}
-
-    def ask(need: Need) -> str | None:
-        if need not in known:
-            known[need] = probe(need)
-        return known[need]
-
-    return ask
-
-
-def missing_need(need: Need) -> str | None:
-    """What is wrong with a need on this machine, with what would bring it in; None when it is met."""
-    found = shutil.which(need.tool)
-    if found is None:
-        return f"{need.tool} is not on PATH ({need.hint})"
-    if need.minimum is None:
-        return None
-    version = tool_version(found)
-    if version is None:
-        return f"{need.tool} does not tell its version; {need.minimum} or newer is wanted ({need.hint})"
-    if version_key(version) < version_key(need.minimum):
-        return f"{need.tool} is {version}; {need.minimum} or newer is wanted ({need.hint})"
-    return None
-
-
-def tool_version(program: str) -> str | None:
-    """The first number that the program prints when asked for its version, on either stream."""
-    for argument in VERSION_ARGUMENTS:
-        try:
-            asked = subprocess.run(
-                [program, argument],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=VERSION_TIMEOUT_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        number = re.search(r"\d+(?:\.\d+)*", asked.stdout + asked.stderr)
-        if asked.returncode == 0 and number is not None:
-            return number[0]
-    return None
-
-
-def version_key(version: str) -> tuple[int, ...]:
-    """`"1.26.8"` → (1, 26, 8), for comparing; trailing zeros do not count: 18 equals 18.0."""
-    parts = [int(part) for part in version.split(".")]
-    while parts and parts[-1] == 0:
-        parts.pop()
-    return tuple(parts)
-
-
-def read_latest_receipt(project: Project, target: str) -> Receipt | None:
+def read_latest_receipt(project: Project, target: str, mode: str = "release") -> Receipt | None:
     """Of the latest build; None when there is none, or only one cut short, which proves nothing."""
-    path = receipt_path(project, target)
+    path = receipt_path(project, target, mode)
     try:
         return read_receipt(path) if path.exists() else None
     except FeedbenchError:

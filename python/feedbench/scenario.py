@@ -13,10 +13,11 @@ from feedbench.load import LOAD_DEFAULTS
 from feedbench.plan import FactorValue
 from feedbench.protocol import Expect, Gates, Protocol
 from feedbench.registry import Registry
-from feedbench.scenario_checks import problems
+from feedbench.scenario_checks import chosen, problems
+from feedbench.spelling import spelled
 from feedbench.units import parse_duration
 
-__all__ = ["TARGET", "Control", "Excluded", "Scenario", "read_scenario", "spelled"]
+__all__ = ["TARGET", "Control", "Excluded", "Scenario", "read_scenario"]
 
 TARGET = "target"
 
@@ -80,17 +81,10 @@ def read_scenario(path: Path, *, registry: Registry, root: Path) -> Scenario:
     return _scenario(document, registry=registry, root=root)
 
 
-def spelled(value: FactorValue) -> str:
-    """A value as a knob's text and as part of an id: `true`, `32`, `0.5`, `text:37`."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _scenario(document: TomlDocument, *, registry: Registry, root: Path) -> Scenario:
     content = document.content
     excluded = _excluded(content["exclude"], registry)
-    left_out = {entry.target for entry in excluded}
-    names = [target.name for pattern in content["targets"] for target in registry.matching(pattern)]
-    targets = tuple(name for name in dict.fromkeys(names) if name not in left_out)
+    targets = tuple(target.name for target in chosen(content, registry))
     reference = content.get("reference", targets[0])
     control = content.get("control")
     folder = document.path.resolve().parent
@@ -143,6 +137,7 @@ def _protocol(content: Mapping[str, Any]) -> Protocol:
         pin=content["pin"],
         shield=content["shield"],
         cpus_awake=content["cpus_awake"],
+        per_block=content.get("per_block"),
     )
 
 

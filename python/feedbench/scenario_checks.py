@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from feedbench.document import Problem, TomlDocument, value_problems
-from feedbench.load import ENGINE, LOAD_DEFAULTS, OWN
+from feedbench.load import ENGINE, LOAD_DEFAULTS, OWN, STAMP, STAMP_PATH
 from feedbench.registry import Registry
+from feedbench.spelling import in_id, spelled
 from feedbench.suggest import nearest
-from feedbench.target import DEFAULT, Target
+from feedbench.target import DEFAULT, PROCESSES, REUSE_PORT, Target
 from feedbench.toml_lines import KeyPath
 from feedbench.units import parse_duration
 
@@ -31,14 +32,15 @@ def problems(
     """Complaints about a scenario whose schema is right. `stated` are the keys written in each table."""
     content = document.content
     yield from _target_problems(content, registry)
-    chosen = _chosen(content, registry)
-    yield from _role_problems(content, chosen)
-    yield from _factor_name_problems(content, chosen, stated)
-    yield from _factor_value_problems(content, chosen)
-    yield from _knob_problems(content, chosen)
+    targets = chosen(content, registry)
+    yield from _role_problems(content, targets)
+    yield from _factor_name_problems(content, targets, stated)
+    yield from _factor_value_problems(content, targets)
+    yield from _knob_problems(content, targets)
     yield from _pacer_problems(content, stated)
     yield from _client_problems(content, registry)
     yield from _payload_problems(content, document.path.resolve().parent)
+    yield from _fragment_problems(content)
     yield from _protocol_problems(content)
 
 
@@ -48,7 +50,9 @@ def _target_problems(content: Content, registry: Registry) -> Iterator[Problem]:
     ]
     named += [(("exclude", index), entry["target"]) for index, entry in enumerate(content["exclude"])]
     for path, pattern in named:
-        if not registry.matching(pattern):
+        if pattern in registry.broken:
+            yield Problem(path, f'"{pattern}" can\'t be used: {registry.broken[pattern]}')
+        elif not registry.matching(pattern):
             kind = "no target matches" if any(sign in pattern for sign in "*?[") else "there is no target"
             yield Problem(path, f'{kind} "{pattern}"', nearest(pattern, registry.names()))
     singles: dict[KeyPath, str | None] = {
@@ -61,17 +65,36 @@ def _target_problems(content: Content, registry: Registry) -> Iterator[Problem]:
             yield Problem(path, f'there is no target "{name}"', nearest(name, registry.names()))
 
 
-def _chosen(content: Content, registry: Registry) -> list[Target]:
+def chosen(content: Content, registry: Registry) -> list[Target]:
+    """The scenario's targets, each once, in its order; of what a glob matches only those that it can be asked
+    of: servers, and where a knob is compared, those that take its values.
+    """
     left_out = {target.name for entry in content["exclude"] for target in registry.matching(entry["target"])}
-    chosen = {target.name: target for pattern in content["targets"] for target in registry.matching(pattern)}
-    # The copies' targets count too: a control's delay is a knob of the control alone.
-    return [target for name, target in chosen.items() if name not in left_out]
+    compare = content["compare"]
+    values = [spelled(value) for value in content["factors"].get(compare, ())]
+    is_knob = any(compare in target.knobs for target in registry.targets)
+    found: dict[str, Target] = {}
+    for pattern in content["targets"]:
+        for target in registry.matching(pattern):
+            able = "server" in target.roles and (not is_knob or _varies(target, compare, values))
+            if target.name == pattern or able:
+                found[target.name] = target
+    return [target for name, target in found.items() if name not in left_out]
+
+
+def _varies(target: Target, knob: str, values: list[str]) -> bool:
+    needed = REUSE_PORT if knob == PROCESSES else knob
+    return needed in target.knobs and all(value == DEFAULT or target.takes(knob, value) for value in values)
 
 
 def _role_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
     names = [target.name for target in chosen]
     if not names:
-        yield Problem(("targets",), "every target is excluded", "leave one in")
+        yield Problem(
+            ("targets",),
+            "no target is left: all are excluded, no servers, or don't take the values compared",
+            "leave one in",
+        )
         return
     for target in chosen:
         if "server" not in target.roles:
@@ -107,7 +130,7 @@ def _factor_name_problems(
 
 def _factor_value_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
     for name, values in content["factors"].items():
-        ids = [_in_id(value) for value in values]
+        ids = [in_id(value) for value in values]
         for index, one in enumerate(ids):
             if one in ids[:index]:
                 yield Problem(
@@ -123,11 +146,6 @@ def _factor_value_problems(content: Content, chosen: list[Target]) -> Iterator[P
                 yield from _knob_value_problems(name, value, chosen, path)
 
 
-def _in_id(value: Any) -> str:
-    """As ids of cells hold it (planner): true and "true" are one there, and so are a/b and a-b."""
-    return (str(value).lower() if isinstance(value, bool) else str(value)).replace("/", "-")
-
-
 def _knob_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
     known = {knob for target in chosen for knob in target.knobs}
     for name, value in content["knobs"].items():
@@ -140,7 +158,7 @@ def _knob_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
 def _knob_value_problems(
     name: str, value: Any, chosen: list[Target], path: tuple[str | int, ...]
 ) -> Iterator[Problem]:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = spelled(value)
     owners = [target for target in chosen if name in target.knobs]
     if owners and text != DEFAULT and not any(target.takes(name, text) for target in owners):
         allowed = {DEFAULT, *(allowed for target in owners for allowed in target.knobs[name])}
@@ -180,6 +198,25 @@ def _one_in_flight(content: Content) -> bool:
     return list(pacers) == ["closed"] and list(depths) == [1]
 
 
+def _fragment_problems(content: Content) -> Iterator[Problem]:
+    """What the engine can't send in fragments, and pings that would have no place."""
+
+    def values(key: str) -> list[Any]:
+        return list(content["factors"].get(key, [content["load"][key]]))
+
+    path: tuple[str, str] = ("factors" if "fragments" in content["factors"] else "load", "fragments")
+    if max(values("fragments"), default=1) > 1:
+        if True in values("offer_deflate"):
+            yield Problem(path, "fragments are not compressed here", "offer_deflate = false")
+        if STAMP in values("payload"):
+            yield Problem(path, "stamps are not sent in fragments", 'payload = "json:64"')
+        if any(client != ENGINE for client in values("client")):
+            yield Problem(path, "echo clients send no fragments", f'client = "{ENGINE}"')
+    elif True in values("ping_between"):
+        place = "factors" if "ping_between" in content["factors"] else "load"
+        yield Problem((place, "ping_between"), "one frame has nothing between", "fragments = 2")
+
+
 def _payload_problems(content: Content, folder: Path) -> Iterator[Problem]:
     payloads: list[tuple[tuple[str | int, ...], Any]]
     if "payload" in content["factors"]:
@@ -190,6 +227,7 @@ def _payload_problems(content: Content, folder: Path) -> Iterator[Problem]:
     else:
         payloads = [(("load", "payload"), content["load"]["payload"])]
     for path, payload in payloads:
+        yield from _model_problems(content, path, payload)
         kind, _, name = str(payload).partition(":")
         if kind not in ("file", "text-file"):
             continue
@@ -200,6 +238,19 @@ def _payload_problems(content: Content, folder: Path) -> Iterator[Problem]:
             )
         elif kind == "text-file" and not _is_text(file):
             yield Problem(path, f'the payload file "{name}" is not UTF-8 text', f'send it as "file:{name}"')
+
+
+def _model_problems(content: Content, path: tuple[str | int, ...], payload: object) -> Iterator[Problem]:
+    """Stamps are asked of /stamp and of nothing else that our targets serve; echo clients send none."""
+    paths = content["factors"].get("path", [content["load"]["path"]])
+    stamps = payload == STAMP
+    if stamps and "/echo" in paths:
+        yield Problem(path, "/echo does not answer stamps", f'path = "{STAMP_PATH}"')
+    if not stamps and STAMP_PATH in paths:
+        yield Problem(path, f"{STAMP_PATH} answers nothing but stamps", f'payload = "{STAMP}"')
+    clients = content["factors"].get("client", [content["load"]["client"]])
+    if stamps and any(client != ENGINE for client in clients):
+        yield Problem(path, "echo clients send no stamps", f'client = "{ENGINE}"')
 
 
 def _is_text(file: Path) -> bool:

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from feedbench.document import Problem, TomlDocument
 from feedbench.errors import ManifestError
 from feedbench.paths import target_id
+from feedbench.toml_lines import KeyPath
 
 MANIFEST = "target.toml"
 ANY = "*"
 DEFAULT = "default"
+# The knob that chooses a build instead of being passed on, and its value for what is not optimised.
+BUILD_MODE = "build_mode"
+DEBUG = "debug"
+SHARED = "{shared}"
+# Knobs of the launcher, which every server has: nothing in the program's environment tells of them.
+PROCESSES = "processes"
+BALANCER = "balancer"
+REUSE_PORT = "reuse_port"  # the knob with which several processes of a target may share a port
+SERVER_KNOBS: Mapping[str, tuple[str, ...]] = {PROCESSES: ("1", ANY), BALANCER: ("none", "haproxy")}
+LAUNCH_KNOBS = {BUILD_MODE, *SERVER_KNOBS}
 
 Command = tuple[str, ...]
+NeedKind = Literal["tool", "library", "header"]
 
 
 @dataclass(frozen=True)
 class Need:
-    """A tool on PATH; `hint` says what would bring it in."""
+    """A tool on PATH, a library that pkg-config knows, or a header; `hint` says what would bring it in.
 
-    tool: str
+    `debian` are Debian's packages that do.
+    """
+
+    kind: NeedKind
+    name: str
     minimum: str | None
     hint: str
+    debian: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -32,7 +49,7 @@ class Target:
     """One manifest. Commands still hold their placeholders; a None is a step that the target lacks.
 
     `knobs` maps each knob to the values that it takes, the default first, and `*` (see `takes`).
-    `options` are in force by default.
+    `options` are in force by default. `debug_commands` build the same program, not optimised.
     """
 
     name: str
@@ -56,6 +73,7 @@ class Target:
     echo_client_command: Command | None
     knobs: Mapping[str, tuple[str, ...]]
     options: Mapping[str, str]
+    debug_commands: tuple[Command, ...] | None = None
 
     @property
     def id(self) -> str:
@@ -64,6 +82,16 @@ class Target:
     @property
     def on_hold(self) -> bool:
         return self.status == "on-hold"
+
+    def commands(self, mode: str) -> tuple[Command, ...]:
+        """What builds it in this mode: the manifest's own, or debug."""
+        if mode == DEBUG and self.debug_commands is not None:
+            return self.debug_commands
+        return self.build_commands
+
+    def build_mode(self, knobs: Mapping[str, str]) -> str:
+        """Which build a process with these knobs is started from."""
+        return knobs.get(BUILD_MODE, self.mode)
 
     def takes(self, knob: str, value: str) -> bool:
         """Whether the knob can be set so. `*` is any number where the default is one, else any text."""
@@ -89,15 +117,76 @@ def read_target(folder: Path, *, root: Path) -> Target:
     lock = content["build"].get("lock")
     if lock is not None and not (folder / lock).is_file():
         problems.append(Problem(("build", "lock"), f'the lock file "{lock}" is not there', "commit it"))
-    problems += _knob_problems(content.get("knobs", {}))
+    problems += _need_problems(content["needs"])
+    problems += _knob_problems(content["knobs"])
+    problems += _debug_problems(content)
+    problems += _shared_problems(content)
     document.refuse(problems)
     return _target(name, folder, content)
+
+
+def _need_problems(needs: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
+    """Each names one thing, in a way that can be looked up, and says what would bring it in."""
+    for index, need in enumerate(needs):
+        kinds = [kind for kind in get_args(NeedKind) if kind in need]
+        if len(kinds) != 1:
+            yield Problem(
+                ("needs", index),
+                f"a need names one of {', '.join(get_args(NeedKind))}, not {' and '.join(kinds) or 'none'}",
+                "write one [[needs]] for each",
+            )
+        if "hint" not in need and "debian" not in need:
+            yield Problem(
+                ("needs", index), "a need says what would bring it in", 'add debian = ["…"] or hint = "…"'
+            )
+        if "header" in need and "minimum" in need:
+            yield Problem(
+                ("needs", index, "minimum"),
+                "a header tells no version",
+                "leave it out, or name the library",
+            )
+
+
+def _debug_problems(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """The knob build_mode and [build.debug] are two halves of one thing."""
+    modes = content["knobs"].get(BUILD_MODE)
+    has_debug = "debug" in content["build"]
+    if modes is None and has_debug:
+        yield Problem(
+            ("build", "debug"), "nothing can choose this build", 'add build_mode = ["release", "debug"]'
+        )
+    if modes is not None and (modes != [content["build"]["mode"], DEBUG] or not has_debug):
+        yield Problem(
+            ("knobs", BUILD_MODE),
+            "it chooses between the usual build and [build.debug]",
+            f'write ["{content["build"]["mode"]}", "{DEBUG}"] and a table [build.debug]',
+        )
+
+
+def _shared_problems(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """What runs must not stand where the next target's build may replace it."""
+    commands: dict[KeyPath, list[str]] = {
+        ("version",): content["version"]["command"],
+        ("toolchain",): content["toolchain"]["command"],
+        **{("run", role): step["command"] for role, step in content["run"].items()},
+    }
+    for path, command in commands.items():
+        if any(SHARED in word for word in command):
+            yield Problem(
+                (*path, "command"),
+                f"{SHARED} is for build commands only",
+                "let the build copy what it makes into {build}",
+            )
 
 
 def _knob_problems(knobs: Mapping[str, list[str]]) -> list[Problem]:
     """The default of a knob must be a value, and the whole list must say each value once."""
     problems = []
     for knob, values in knobs.items():
+        if knob in SERVER_KNOBS:
+            problems.append(
+                Problem(("knobs", knob), "this knob is the launcher's: every server has it", "leave it out")
+            )
         if values[0] == ANY or DEFAULT in values:
             problems.append(
                 Problem(
@@ -125,9 +214,7 @@ def _target(name: str, folder: Path, content: Mapping[str, Any]) -> Target:
         status=content["status"],
         reason=content.get("reason"),
         notes=content["notes"].strip(),
-        needs=tuple(
-            Need(need["tool"], need.get("minimum"), need["hint"]) for need in content.get("needs", [])
-        ),
+        needs=tuple(_need(need) for need in content["needs"]),
         build_commands=tuple(tuple(command) for command in content["build"]["commands"]),
         lock=content["build"].get("lock"),
         mode=content["build"]["mode"],
@@ -135,9 +222,24 @@ def _target(name: str, folder: Path, content: Mapping[str, Any]) -> Target:
         toolchain_command=tuple(content["toolchain"]["command"]),
         server_command=_command(run, "server"),
         echo_client_command=_command(run, "echo_client"),
-        knobs={knob: tuple(values) for knob, values in content.get("knobs", {}).items()},
+        knobs={
+            **{knob: tuple(values) for knob, values in content["knobs"].items()},
+            **(SERVER_KNOBS if "server" in content["roles"] else {}),
+        },
         options=dict(content["options"]),
+        debug_commands=(
+            tuple(tuple(command) for command in content["build"]["debug"]["commands"])
+            if "debug" in content["build"]
+            else None
+        ),
     )
+
+
+def _need(need: Mapping[str, Any]) -> Need:
+    kind = next(kind for kind in get_args(NeedKind) if kind in need)
+    debian = tuple(need.get("debian", ()))
+    hint = need.get("hint") or f"Debian: apt-get install {' '.join(debian)}"
+    return Need(kind, need[kind], need.get("minimum"), hint, debian)
 
 
 def _command(run: Mapping[str, Any], role: str) -> Command | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -13,7 +13,7 @@ from feedbench.analyze.options import differences, options_in_force
 from feedbench.analyze.questions import judge_trust
 from feedbench.findings import Comparison, ControlFinding, SentinelFinding
 from feedbench.findings.comparison import Outcome
-from feedbench.load import Closed, Constant, Load, Payload, Poisson
+from feedbench.load import CapacityShare, Closed, Constant, Load, Payload, Poisson
 
 LOAD = Load(Closed(1), 1, "/echo", Payload("binary", bytes=108), False, "engine", "epoll", 2_000_000_000)
 SUMMARY = {"count": 900, "min": 900, "mean": 1_000.0, "p50": 990, "p90": 1_100, "p99": 1_200, "max": 1_300}
@@ -140,6 +140,11 @@ def open_loop(pacer: Constant | Poisson, sent: int) -> tuple[Load, dict[str, Any
     return load, {"measured_ns": 1_000_000_000, "sent": sent}
 
 
+def own_share(schedule: Literal["constant", "poisson"], sent: int) -> tuple[Load, dict[str, Any]]:
+    load = Load(**{**LOAD.__dict__, "pacer": CapacityShare(schedule, 0.5)})
+    return load, {"measured_ns": 1_000_000_000, "sent": sent, "pacer": {"rate_per_s": 1000.0}}
+
+
 @pytest.mark.parametrize(
     ("cells", "value", "why"),
     [
@@ -148,6 +153,8 @@ def open_loop(pacer: Constant | Poisson, sent: int) -> tuple[Load, dict[str, Any
         ([open_loop(Constant(1_000), 999)], 0.0, "one message more or less is the edge of the second"),
         ([open_loop(Constant(1_000), 900)], 0.099, "a tenth short"),
         ([open_loop(Poisson(1_000), 920)], 0.0, "80 short of 1,000 is chance for Poisson (2.5 σ)"),
+        ([own_share("constant", 900)], 0.099, "a share is held to what the engine was told"),
+        ([own_share("poisson", 920)], 0.0, "and a share may scatter, too"),
         ([open_loop(Constant(1_000), 1_000)] * 2 + [open_loop(Constant(1_000), 100)], 0.0, "one slow target"),
     ],
 )

@@ -83,17 +83,20 @@ def test_probability_first_follows_the_blocks_and_its_seed() -> None:
         "same": {block: 100 + (block + 1) % 2 for block in range(11)},
         "slow": dict.fromkeys(range(11), 150),
     }
-    first = probability_first(values, seed=1)
-    assert first == probability_first(values, seed=1)
+    first = probability_first(values, paired=True, seed=1)
+    assert first == probability_first(values, paired=True, seed=1)
     assert sum(first.values()) == pytest.approx(1)
     assert first["slow"] == 0
     assert 0.2 < first["fast"] < 0.9
 
 
 def test_probability_first_without_a_common_block_is_nobodys() -> None:
-    assert probability_first({"a": {0: 1}, "b": {1: 1}}, seed=1) == {"a": 0.0, "b": 0.0}
-    assert probability_first({}, seed=1) == {}
+    assert probability_first({"a": {0: 1}, "b": {1: 1}}, paired=True, seed=1) == {"a": 0.0, "b": 0.0}
+    assert probability_first({}, paired=True, seed=1) == {}
 
 
 def test_equals_share_the_first_place() -> None:
-    assert probability_first({"a": {0: 5, 1: 5}, "b": {0: 5, 1: 5}}, seed=1) == {"a": 0.5, "b": 0.5}
+    assert probability_first({"a": {0: 5, 1: 5}, "b": {0: 5, 1: 5}}, paired=True, seed=1) == {
+        "a": 0.5,
+        "b": 0.5,
+    }

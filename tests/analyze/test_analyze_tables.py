@@ -14,7 +14,7 @@ from feedbench.analyze.table import Column, Table, microseconds
 from feedbench.analyze.tables import to_csv, to_latex, to_markdown
 from feedbench.analyze.upgrade import Upgrade, compare_runs
 from feedbench.cli.compare import _facts
-from feedbench.paths import RunDirectory
+from feedbench.paths import RunDirectory, write_json
 from synthetic_run import QUICK, Synthetic, change_json, write_run
 
 SMALL = Synthetic(models=QUICK[:3], connections=(1,), measure_ns=50_000_000, slice_sd=0.003)
@@ -34,7 +34,9 @@ def test_tables_hold_what_the_findings_do(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", SMALL)
     findings = analyze_run(run)
     assert {path.name for path in run.tables.iterdir()} == {
-        f"{name}.{suffix}" for name in ("ranking", "decisions", "cells") for suffix in ("csv", "md", "tex")
+        f"{name}.{suffix}"
+        for name in ("ranking", "decisions", "cells", "targets")
+        for suffix in ("csv", "md", "tex")
     }
     with (run.tables / "ranking.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -43,6 +45,27 @@ def test_tables_hold_what_the_findings_do(tmp_path: Path) -> None:
     assert [int(row["p50_ns"]) for row in rows] == [ranked.estimates["p50"].value_ns for ranked in ranking]
     with (run.tables / "cells.csv").open(encoding="utf-8") as file:
         assert [row["cell"] for row in csv.DictReader(file)] == [cell.cell for cell in findings.cells]
+
+
+def test_what_a_target_takes_stands_beside_the_ranking(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", SMALL)
+    name = SMALL.models[0].name
+    process = name.replace("/", "-")
+    change_json(run.receipt(name), lambda receipt: receipt.update(source_lines=39, all_dependencies=3))
+    for block in range(SMALL.blocks):
+        start = {"start_up_ns": 5_000_000 + block, "rss_bytes": 1_000_000 + block}
+        write_json(run.starts(block), {"schema": 1, "block": block, "processes": {process: start}})
+    analyze_run(run)
+    with (run.tables / "targets.csv").open(encoding="utf-8") as file:
+        rows = {row["target"]: row for row in csv.DictReader(file)}
+    middle = (SMALL.blocks - 1) // 2
+    assert (rows[name]["source_lines"], rows[name]["all_dependencies"]) == ("39", "3")
+    assert rows[name]["direct_dependencies"] == "", "nothing tells"
+    assert rows[name]["build_seconds"] == "1.2"
+    assert int(float(rows[name]["start_up_ns"])) == 5_000_000 + middle
+    assert int(rows[name]["start_rss_bytes"]) == 1_000_000 + middle
+    assert set(rows) == {model.name for model in SMALL.models}
+    assert {row["start_up_ns"] for other, row in rows.items() if other != name} == {""}
 
 
 def test_a_withheld_ranking_is_a_row_with_its_reason(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from report_sample import findings
@@ -60,6 +61,15 @@ def test_no_figure_mixes_printed_and_measured_values() -> None:
             row["series"] for data in figure.specification(width=300)["datasets"].values() for row in data
         }
         assert series == {"python/tornado"}
+
+
+def test_a_printed_table_keeps_the_names_of_its_rows() -> None:
+    rows = ({"C++": Decimal(121), "Go": Decimal(123)}, {"C++": Decimal(120), "Go": Decimal(121)})
+    summary = PublishedTable("table8", "Table 8", rows, label="metric", labels=("Median", "Q1"))
+    section = paper_section(replace(PAPER, tables=(summary,)), Findings.from_json(findings()).cells)
+    (table,) = section.printed.tables
+    assert table.columns == ("metric", "C++", "Go")
+    assert table.rows == (("Median", "121", "123"), ("Q1", "120", "121"))
 
 
 def test_what_is_wrong_with_the_study_is_told() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from laboratory import MakeLaboratory
@@ -29,6 +30,18 @@ def test_a_good_block_is_whole_and_measured(laboratory: MakeLaboratory) -> None:
     round_ = lab.plan.rounds[0].id
     environment = json.loads(lab.directory.environment(0, round_).read_text())
     assert set(environment["target_run_delay_share"]) == {process.id for process in lab.plan.processes}
+
+
+def test_a_block_that_holds_a_choice_starts_and_records_only_that(laboratory: MakeLaboratory) -> None:
+    lab = laboratory()
+    block = replace(lab.plan.blocks[0], start_order=("_fake-echo",))
+    with Interruption() as interruption:
+        assert run_block(lab.context(interruption), block) is not None
+    assert set(lab.statuses()) == {cell.id for cell in lab.plan.cells if cell.process == "_fake-echo"}
+    starts = json.loads((lab.directory.block(0) / "starts.json").read_text())
+    assert set(starts["processes"]) == {"_fake-echo"}
+    assert starts["processes"]["_fake-echo"]["start_up_ns"] > 0
+    assert starts["processes"]["_fake-echo"]["rss_bytes"] > 1_000_000
 
 
 FAULTS = [

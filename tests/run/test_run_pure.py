@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laboratory import make_laboratory
+from laboratory import Laboratory, make_laboratory
 
 from feedbench.errors import RunDirectoryError
 from feedbench.host.pinning import Pinning
@@ -27,6 +27,7 @@ from feedbench.run.ceiling import Shape, shape, shapes
 from feedbench.run.client_round import shuffled
 from feedbench.run.environment import environment_document
 from feedbench.run.fleet import Fleet
+from feedbench.run.offered import load_of
 from feedbench.run.progress import Progress
 from feedbench.run.record import RunRecord, read_record
 from feedbench.run.request import connected_after_ns, deadline_ns, engine_request, round_seed
@@ -129,25 +130,44 @@ def test_judgement(
     assert (outcome.cause is None) == (verdict == "ok")
 
 
-def test_a_request_holds_what_the_plan_says(tmp_path: Path) -> None:
-    lab = make_laboratory(tmp_path)
-    block, round_ = lab.plan.blocks[0], lab.plan.rounds[0]
+def request_of(lab: Laboratory, tmp_path: Path) -> dict[str, Any]:
+    """Of the first round of the first block."""
+    round_ = lab.plan.rounds[0]
     cells = [lab.plan.cell(name) for name in round_.cells]
-    request = engine_request(
+    return engine_request(
         lab.plan,
-        block,
+        lab.plan.blocks[0],
         round_,
-        cells=cells,
+        loads={cell.id: load_of(lab.plan, cell, {}) for cell in cells},
         urls={cell.id: "ws://127.0.0.1:1/echo" for cell in cells},
+        authorities={cell.id: tmp_path / "authority.pem" for cell in cells},
         folders={cell.id: tmp_path / "x" for cell in cells},
         cpu=1,
         root=tmp_path,
     )
+
+
+def test_a_request_holds_what_the_plan_says(tmp_path: Path) -> None:
+    lab = make_laboratory(tmp_path)
+    request = request_of(lab, tmp_path)
     assert request["slice_ns"] == lab.plan.protocol.slice_ns
-    assert [target["name"] for target in request["targets"]] == list(round_.cells)
+    assert [target["name"] for target in request["targets"]] == list(lab.plan.rounds[0].cells)
+    assert request["targets"][0]["ca_file"] == str(tmp_path / "authority.pem")
     assert request["targets"][0]["pacer"] == {"kind": "closed", "in_flight": 1}
     assert request["targets"][0]["payload"] == {"kind": "binary", "bytes": 108, "file": None}
+    assert "fragments" not in request["targets"][0]
     assert json.loads(json.dumps(request)) == request
+
+
+def test_a_request_asks_for_fragments_where_the_load_does(tmp_path: Path) -> None:
+    lab = make_laboratory(tmp_path)
+    loads = [
+        dataclasses.replace(one, load=dataclasses.replace(one.load, fragments=4, ping_between=True))
+        for one in lab.plan.conditions
+    ]
+    lab.plan = dataclasses.replace(lab.plan, conditions=tuple(loads))
+    asked = request_of(lab, tmp_path)["targets"][0]
+    assert (asked["fragments"], asked["ping_between"]) == (4, True)
 
 
 def test_every_round_of_a_block_has_a_seed_of_its_own(tmp_path: Path) -> None:

@@ -7,29 +7,21 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from websockets.utils import accept_key
 
 from feedbench.launch import Server
-from feedbench.verify.case import Case, Step
+from feedbench.verify.case import Case, Step, case_of
 from planning import make_target
 
 Behaviour = Callable[[socket.socket], None]
 
 
-def case(*steps: Step, status: tuple[int, ...] = (), unsupported: tuple[int, ...] = ()) -> Case:
-    return Case(
-        id="test.case",
-        description="",
-        rfc="",
-        model="echo",
-        path="/echo",
-        headers={},
-        status=status,
-        unsupported=unsupported,
-        steps=steps,
-    )
+def case(*steps: Step, **more: Any) -> Case:
+    """As it would be read from a file with these steps and no more said."""
+    entry = {"id": "test.case", "description": "-", "rfc": "-", "steps": list(steps), **more}
+    return case_of(entry)
 
 
 @contextmanager
@@ -45,6 +37,7 @@ def scripted(behave: Behaviour, *, answer: bytes | None = None) -> Iterator[Serv
             listener.getsockname()[1],
         )
         server.log = Path("/nonexistent")
+        server.authority_file = None
         yield server
         thread.join(5)
         assert not thread.is_alive()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from feedbench.launch import Server, serve
 from feedbench.paths import Project
-from feedbench.registry import discover
-from feedbench.target import Target
+from feedbench.target import Target, read_target
+from feedbench.verify import server_examination
 from feedbench.verify.case import Case, read_cases
-from feedbench.verify.examination import STARTS, examine
+from feedbench.verify.examination import examine
+from feedbench.verify.server_examination import STARTS
 from feedbench.verify.verdicts import (
     CaseVerdict,
     Verdicts,
@@ -28,7 +32,7 @@ CASES = {case.id: case for case in read_cases(PROJECT.root / "conformance" / "ws
 
 @pytest.fixture(scope="module")
 def fake() -> Target:
-    return discover(PROJECT, probe=lambda need: None).get("_fake/echo")
+    return read_target(PROJECT.targets / "_fake/echo", root=PROJECT.targets)
 
 
 def some_cases(*ids: str) -> list[Case]:
@@ -50,6 +54,23 @@ def test_the_verdicts_on_the_fake_are_the_expected_ones(fake: Target, tmp_path: 
 
 
 @pytest.mark.end_to_end
+def test_a_case_that_could_slow_a_server_down_has_one_to_itself(
+    fake: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = []
+
+    def counted(*arguments: Any, **more: Any) -> AbstractContextManager[Server]:
+        starts.append(arguments)
+        return serve(*arguments, **more)
+
+    monkeypatch.setattr(server_examination, "serve", counted)
+    cases = some_cases("echo.text.0", "burst.10000-order", "echo.text.125", "burst.10000-empty")
+    verdicts = examine(fake, cases, project=PROJECT, log=tmp_path / "log")
+    assert [case.verdict for case in verdicts.cases] == ["pass"] * 4
+    assert len(starts) == 3
+
+
+@pytest.mark.end_to_end
 @pytest.mark.parametrize(
     ("knobs", "told"),
     [
@@ -66,7 +87,7 @@ def test_a_fault_in_a_burst_is_found_out(
 ) -> None:
     faulty = with_knobs(fake, **knobs)
     cases = some_cases("burst.10000-order", "echo.text.0")
-    verdicts = examine(faulty, cases, project=PROJECT, log=tmp_path / "log")
+    verdicts = examine(faulty, cases, project=PROJECT, log=tmp_path / "log", at_once=1)
     assert verdicts.cases[0].verdict == "fail"
     assert told in (verdicts.cases[0].detail or "")
     assert verdicts.cases[1] == CaseVerdict("echo.text.0", "pass", None), "the next case has a fresh start"
@@ -76,7 +97,7 @@ def test_a_fault_in_a_burst_is_found_out(
 def test_a_server_that_dies_in_every_case_is_given_up_with_a_verdict_for_each(
     fake: Target, tmp_path: Path
 ) -> None:
-    cases = [CASES["echo.text.1"]] * (STARTS + 2)
+    cases = [replace(CASES["echo.text.1"], id=f"echo.{number}") for number in range(STARTS + 2)]
     verdicts = examine(with_knobs(fake, die_after="1"), cases, project=PROJECT, log=tmp_path / "log")
     assert [case.verdict for case in verdicts.cases] == ["fail"] * (STARTS + 2)
     assert verdicts.cases[-1].detail == f"the server died {STARTS} times before this case"

@@ -42,6 +42,16 @@ class Code(Enum):
         "“{question}” has {used} blocks; it takes {needed} before every one of {pairs} pairs could come out "
         "different.",
     )
+    FEW_BLOCKS_EACH = (
+        "note",
+        "In “{question}” a target has as few as {used} blocks; it takes {needed} before every one of {pairs} "
+        "pairs could come out different.",
+    )
+    INCOMPLETE_BLOCKS = (
+        "note",
+        "Blocks of “{question}” held a choice of the targets: latencies and ratios are adjusted for that, "
+        "and hold for the run's typical block.",
+    )
     SENTINEL_FAILED = (
         "warning",
         "Two copies of one program came out different in “{question}”: nothing is ranked.",

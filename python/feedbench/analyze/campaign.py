@@ -11,9 +11,11 @@ from feedbench.analyze.controls import judge_sentinels
 from feedbench.analyze.evidence import Evidence, read_evidence
 from feedbench.analyze.gates import RoundGates, judge_round
 from feedbench.analyze.options import MATERIAL, differences
-from feedbench.analyze.questions import answer, label
+from feedbench.analyze.questions import answer, complete, label
 from feedbench.analyze.signflip import blocks_needed
+from feedbench.analyze.studentized import size_needed
 from feedbench.analyze.tables import write_tables
+from feedbench.analyze.targets import target_findings
 from feedbench.findings import Advice, CellFinding, Findings, NotMeasured, OptionsFinding, QuestionFinding
 from feedbench.load import OWN, Closed
 from feedbench.paths import RunDirectory, write_json
@@ -61,6 +63,7 @@ def find(evidence: Evidence) -> Findings:
         options_differences=options,
         not_measured=tuple(_not_measured(evidence, cells)),
         advice=tuple(_advice(evidence, questions, cells, options)),
+        targets=tuple(target_findings(evidence)),
         complete=_complete(evidence),
         repeat=f"feedbench run runs/{evidence.run.path.resolve().name}/scenario.toml --seed {plan.seed}",
     )
@@ -106,7 +109,10 @@ def _complete(evidence: Evidence) -> bool:
     """Everything that was planned, or all that the budget allowed, is there."""
     if evidence.record is not None:
         return evidence.record["stopped"] in ("complete", "budget")
-    return all(len(blocks) == len(evidence.plan.blocks) for blocks in evidence.cells.values())
+    return all(
+        len(blocks) == len(evidence.plan.blocks_with(evidence.plan.cell(cell).process))
+        for cell, blocks in evidence.cells.items()
+    )
 
 
 def _advice(
@@ -161,11 +167,8 @@ def _advice_on_question(evidence: Evidence, question: QuestionFinding) -> Iterat
             question=question.id,
         )
     pairs = len(list(combinations({cell for decision in question.decisions for cell in decision.cells}, 2)))
-    needed = blocks_needed(pairs, 1 - evidence.plan.protocol.confidence)
-    if pairs and question.blocks_used < needed:
-        yield advice(
-            Code.FEW_BLOCKS, question=question.id, used=question.blocks_used, needed=needed, pairs=pairs
-        )
+    if pairs:
+        yield from _few_blocks(evidence.plan, question, pairs)
     missing = [
         name
         for name, copy in (("sentinel", question.sentinel), ("control", question.control))
@@ -178,6 +181,22 @@ def _advice_on_question(evidence: Evidence, question: QuestionFinding) -> Iterat
         yield advice(Code.SENTINEL_FAILED, question=question.id)
     if question.control and question.control.comparison.blocks and not question.control.passed:
         yield advice(Code.CONTROL_FAILED, question=question.id)
+
+
+def _few_blocks(plan: Plan, question: QuestionFinding, pairs: int) -> Iterator[Advice]:
+    """Whether the test could tell any pair apart; where blocks hold a choice, it goes by blocks a target."""
+    alpha = 1 - plan.protocol.confidence
+    if complete(plan, next(asked for asked in plan.questions if asked.id == question.id)):
+        used, needed, code = question.blocks_used, blocks_needed(pairs, alpha), Code.FEW_BLOCKS
+    else:
+        yield advice(Code.INCOMPLETE_BLOCKS, question=question.id)
+        headline = question.quantiles[0]
+        of_pairs = [
+            decision.comparison.blocks for decision in question.decisions if decision.quantile == headline
+        ]
+        used, needed, code = min(of_pairs), size_needed(pairs, alpha), Code.FEW_BLOCKS_EACH
+    if used < needed:
+        yield advice(code, question=question.id, used=used, needed=needed, pairs=pairs)
 
 
 def _advice_on_cells(cells: Mapping[str, MeasuredCell]) -> Iterator[Advice]:

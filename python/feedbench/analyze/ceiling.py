@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from feedbench.load import ENGINE, Closed, Load
+from feedbench.load import ENGINE, STAMP, STAMP_ANSWER_BYTES, Closed, Load
 
 # The engine itself reaches 0.85 to 0.98 of the raw loop; a cell above this measures the generator as much as
 # the target.
@@ -22,11 +22,12 @@ def ceiling_share(
     """
     if load.client != ENGINE or not isinstance(load.pacer, Closed):
         return None
+    size = STAMP_ANSWER_BYTES if load.payload.kind == STAMP else load.payload.bytes
     for ceiling in ceilings:
         same_shape = (
             ceiling["connections"] == load.connections
             and ceiling["in_flight"] == load.pacer.in_flight
-            and load.payload.bytes in (None, ceiling["bytes"])
+            and size in (None, ceiling["bytes"])
         )
         if same_shape and ceiling["round_trips_per_s"] > 0:
             return float(round_trips_per_s / ceiling["round_trips_per_s"])

@@ -71,7 +71,7 @@ def measure_cell(evidence: Evidence, cell: Cell, dropped: Collection[int]) -> Me
     from_send = (
         latency if same else quantiles.summarize(_pool([values.latency_from_send_ns for _, values in kept]))
     )
-    throughput = _estimate(
+    throughput = estimate(
         [result.load["round_trips_per_s"] for result, _ in kept if result.load], protocol.confidence
     )
     share = ceiling_share(throughput.value, load, evidence.ceilings) if throughput.value is not None else None
@@ -89,7 +89,7 @@ def measure_cell(evidence: Evidence, cell: Cell, dropped: Collection[int]) -> Me
         latency_from_send_ns=from_send,
         per_block=tuple(_block_line(result, values) for result, values in kept),
         percentile_curve=tuple(quantiles.percentile_curve(pooled)),
-        cpu_ns_per_message=_estimate(_cpu_per_message(kept), protocol.confidence),
+        cpu_ns_per_message=estimate(_cpu_per_message(kept), protocol.confidence),
         memory_per_connection_bytes=_typical(kept, "memory_per_connection_bytes"),
         rss_connected_bytes=_typical(kept, "rss_connected_bytes"),
         ceiling_share=share,
@@ -98,6 +98,7 @@ def measure_cell(evidence: Evidence, cell: Cell, dropped: Collection[int]) -> Me
         options=_options(evidence, cell, results.values()),
         version=receipt.get("version"),
         toolchain=receipt.get("toolchain"),
+        offered_per_s=_offered_per_s(results.values()),
         **{name: sum(result.load[name] for result, _ in kept if result.load) for name in _COUNTS},
     )
     by_quantile = {
@@ -114,7 +115,7 @@ def _pool(parts: Sequence[Nanoseconds]) -> Nanoseconds:
     return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.uint64)
 
 
-def _estimate(values: Sequence[float], confidence: float) -> Estimate:
+def estimate(values: Sequence[float], confidence: float) -> Estimate:
     """The median over blocks; its interval needs six of them."""
     return (
         Estimate(lower_median(values), median_interval(values, confidence))
@@ -154,6 +155,12 @@ def _causes(results: Collection[CellBlock]) -> tuple[str, ...]:
 def _block_line(result: CellBlock, values: BlockValues) -> dict[str, float | int | None]:
     rate = result.load["round_trips_per_s"] if result.load else None
     return {"block": result.block, **values.quantiles, "round_trips_per_s": rate}
+
+
+def _offered_per_s(results: Collection[CellBlock]) -> float | None:
+    """What the engine was told, the same in all blocks; a share of the capacity has become a rate there."""
+    rates = (result.load.get("pacer", {}).get("rate_per_s") for result in results if result.load)
+    return next(rates, None)
 
 
 def _options(evidence: Evidence, cell: Cell, results: Collection[CellBlock]) -> dict[str, str]:

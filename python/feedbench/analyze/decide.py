@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from feedbench.analyze.holm import holm
-from feedbench.analyze.intervals import t_interval
+from feedbench.analyze.intervals import t_interval, welch_interval
 from feedbench.analyze.signflip import null_mean_bound, sign_flip_p
+from feedbench.analyze.studentized import studentized_p
 from feedbench.findings import Comparison
 from feedbench.findings.comparison import Margin, Outcome
 
@@ -31,11 +32,12 @@ def margin_of(
     margin_ratio: float,
     margin_ns: int,
     sentinel: Sequence[float] = (),
+    blocks: int | None = None,
     confidence: float,
     seed: int,
 ) -> Margin:
     """max(ratio, absolute margin as a ratio, what the sentinel shows of this run's noise) for the targets'
-    `values`.
+    `values`. `blocks`: over how many their means are taken, where they are fewer than the sentinel's.
 
     The absolute margin is taken relative to the fastest target, where it weighs most.
 
@@ -48,7 +50,8 @@ def margin_of(
     it judges do, and is 0 for perfect copies.
     """
     fastest = min((value for blocks in values for value in blocks.values()), default=0)
-    bound = math.expm1(null_mean_bound(sentinel, confidence, seed=seed))
+    fewer = math.sqrt(len(sentinel) / blocks) if blocks and sentinel else 1.0
+    bound = math.expm1(null_mean_bound(sentinel, confidence, seed=seed) * max(fewer, 1.0))
     candidates = [
         Margin(margin_ratio, "margin_ratio"),
         Margin(margin_ns / fastest if fastest else 0.0, "margin_ns"),
@@ -67,6 +70,28 @@ def compare_paired(
     comparison = Comparison(
         blocks=len(values),
         ratio=math.exp(math.fsum(values) / len(values)) if values else None,
+        interval=(math.exp(interval[0]), math.exp(interval[1])) if interval else None,
+        p=p,
+        p_holm=p,
+        margin=margin.ratio,
+        outcome="undecided",
+    )
+    return replace(comparison, outcome=outcome(comparison, confidence=confidence))
+
+
+def compare_unpaired(
+    first: Values, second: Values, margin: Margin, *, confidence: float, seed: int, draws: int
+) -> Comparison:
+    """Two cells that seldom or never met, by their adjusted values (adjust.py): Welch's interval, and p from
+    the studentized permutation test. `blocks` is the smaller of their numbers of blocks.
+    """
+    logs = [[math.log(max(value, 1)) for value in values.values()] for values in (first, second)]
+    interval = welch_interval(logs[0], logs[1], confidence)
+    p = studentized_p(*logs, seed=seed, draws=draws)
+    means = [math.fsum(values) / len(values) for values in logs if values]
+    comparison = Comparison(
+        blocks=min(len(values) for values in logs),
+        ratio=math.exp(means[0] - means[1]) if len(means) == 2 else None,
         interval=(math.exp(interval[0]), math.exp(interval[1])) if interval else None,
         p=p,
         p_holm=p,

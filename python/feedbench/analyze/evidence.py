@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,13 +33,17 @@ class CellBlock:
 
 @dataclass(frozen=True)
 class Evidence:
-    """`cells`: by cell id, then block; `environments`: by round id, then block. What is missing is absent."""
+    """`cells`: by cell id, then block; `environments`: by round id, then block; `starts`: by process id.
+
+    What is missing is absent.
+    """
 
     run: RunDirectory
     plan: Plan
     cells: Mapping[str, Mapping[int, CellBlock]]
     environments: Mapping[str, Mapping[int, Json]]
     receipts: Mapping[str, Json]
+    starts: Mapping[str, Sequence[Json]]
     ceilings: tuple[Json, ...]
     record: Json | None
 
@@ -73,8 +77,23 @@ def read_evidence(run: RunDirectory) -> Evidence:
     receipts = {target: _optional(run.receipt(target)) or {} for target in plan.targets}
     ceilings = (_optional(run.ceiling) or {}).get("results", [])
     return Evidence(
-        run, plan, cells, environments, receipts, tuple(ceilings), _optional(run.path / "run.json")
+        run=run,
+        plan=plan,
+        cells=cells,
+        environments=environments,
+        receipts=receipts,
+        starts=_read_starts(run, plan),
+        ceilings=tuple(ceilings),
+        record=_optional(run.path / "run.json"),
     )
+
+
+def _read_starts(run: RunDirectory, plan: Plan) -> dict[str, list[Json]]:
+    starts: dict[str, list[Json]] = {}
+    for block in plan.blocks:
+        for process, start in ((_optional(run.starts(block.index)) or {}).get("processes") or {}).items():
+            starts.setdefault(process, []).append(start)
+    return starts
 
 
 def _optional(path: Path) -> Json | None:

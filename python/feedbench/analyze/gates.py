@@ -15,7 +15,7 @@ from typing import Any
 
 from feedbench.analyze.evidence import Evidence, Json
 from feedbench.findings import DroppedBlock, GateFinding
-from feedbench.load import Constant, Load, Poisson
+from feedbench.load import CapacityShare, Constant, Load, Pacer, Poisson, pacer_to_json
 from feedbench.plan import Round
 
 NOT_RECORDED = "environment_record"
@@ -91,13 +91,24 @@ def _achieved_rate_share(_: Json, cells: list[tuple[Load, Json]]) -> float | Non
     """
     misses = []
     for asked, load in cells:
-        if not isinstance(asked.pacer, Constant | Poisson) or not load.get("measured_ns"):
+        rate_per_s = _rate_per_s(asked.pacer, load)
+        if rate_per_s is None or not load.get("measured_ns"):
             continue
-        expected = asked.pacer.rate_per_s * load["measured_ns"] / 1e9
+        expected = rate_per_s * load["measured_ns"] / 1e9
         # A Poisson count scatters by √n on its own; 3.3 of them happen by chance once in a thousand.
-        chance = 3.3 * math.sqrt(expected) if isinstance(asked.pacer, Poisson) else 1.0
+        chance = 3.3 * math.sqrt(expected) if pacer_to_json(asked.pacer)["kind"] == "poisson" else 1.0
         misses.append(max(0.0, abs(load["sent"] - expected) - chance) / expected)
     return median(misses) if misses else None
+
+
+def _rate_per_s(asked: Pacer, load: Json) -> float | None:
+    """What was to be sent; a share of the target's capacity is a rate only in what the engine was told."""
+    match asked:
+        case Constant() | Poisson():
+            return asked.rate_per_s
+        case CapacityShare():
+            return float(load["pacer"]["rate_per_s"])
+    return None
 
 
 GATES = (

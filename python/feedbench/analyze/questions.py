@@ -7,11 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 
 from feedbench.analyze import gates
+from feedbench.analyze.adjust import adjusted
 from feedbench.analyze.cells import CellValues
 from feedbench.analyze.controls import Pair, judge_control, sentinel_ratios
 from feedbench.analyze.decide import (
     FEWEST_BLOCKS,
+    Values,
     compare_paired,
+    compare_unpaired,
     correct,
     log_ratios,
     margin_of,
@@ -20,8 +23,8 @@ from feedbench.analyze.effects import cliffs_delta
 from feedbench.analyze.gates import RoundGates
 from feedbench.analyze.intervals import lower_median, median_interval
 from feedbench.analyze.rank import first_tier, probability_first, rank_intervals, tiers
+from feedbench.analyze.studentized import draws_for
 from feedbench.findings import (
-    Comparison,
     ControlFinding,
     Decision,
     DroppedBlock,
@@ -42,6 +45,32 @@ class Trust:
     outcomes: frozenset[Outcome]
 
 
+@dataclass(frozen=True)
+class Basis:
+    """What a question's cells are compared by, at one quantile: values by cell and block.
+
+    `paired`: as measured, block against block, because the plan has all cells in the same blocks. Else they
+    are adjusted for the blocks that they were in.
+    """
+
+    values: Mapping[str, Values]
+    paired: bool
+
+
+def basis_of(plan: Plan, question: Question, cells: Mapping[str, CellValues], name: str) -> Basis:
+    """The plan decides, not what came of it: who lost a block to a failure is still paired by blocks."""
+    if complete(plan, question):
+        return Basis({cell: cells[cell].quantiles[name] for cell in question.cells}, paired=True)
+    # Copies are in every block, so that blocks without a common target are known in the same terms.
+    known = dict.fromkeys([*question.cells, *(question.sentinel or ()), *(question.control or ())])
+    return Basis(adjusted({cell: cells[cell].quantiles[name] for cell in known}), paired=False)
+
+
+def complete(plan: Plan, question: Question) -> bool:
+    """Whether every block holds either all of the question's cells or none."""
+    return len({plan.blocks_with(plan.cell(cell).process) for cell in question.cells}) == 1
+
+
 def answer(
     plan: Plan,
     question: Question,
@@ -58,10 +87,11 @@ def answer(
     control = judge_control(plan, question, cells)
     used = {block for cell in question.cells for block in cells[cell].quantiles[headline]}
     trust = judge_trust(len(used), len(measured), sentinel, control)
+    bases = {name: basis_of(plan, question, cells, name) for name in plan.protocol.quantiles}
     decisions = tuple(
         _trusted(decision, trust)
         for name in plan.protocol.quantiles
-        for decision in _decide(plan, question, cells, name)
+        for decision in _decide(plan, question, cells, bases[name], name)
     )
     return QuestionFinding(
         id=question.id,
@@ -71,11 +101,11 @@ def answer(
         quantiles=plan.protocol.quantiles,
         blocks_used=len(used),
         blocks_dropped=_dropped(rounds),
-        ranking=() if trust.withheld else _ranking(plan, question, cells, measured, decisions),
+        ranking=() if trust.withheld else _ranking(plan, question, bases, measured, decisions),
         withheld=trust.withheld,
         decisions=decisions,
         margins={
-            name: _margin(plan, question, cells, name, question.cells) for name in plan.protocol.quantiles
+            name: _margin(plan, question, cells, basis, name, measured) for name, basis in bases.items()
         },
         sentinel=sentinel,
         control=control,
@@ -135,12 +165,24 @@ def _spoken(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _decide(plan: Plan, question: Question, cells: Mapping[str, CellValues], name: str) -> list[Decision]:
+def _decide(
+    plan: Plan, question: Question, cells: Mapping[str, CellValues], basis: Basis, name: str
+) -> list[Decision]:
     """All pairs at one quantile: one family for Holm."""
     pairs = list(combinations(question.cells, 2))
-    family = correct(
-        [_compare(plan, question, cells, name, pair) for pair in pairs], confidence=plan.protocol.confidence
-    )
+    confidence = plan.protocol.confidence
+    family = []
+    for pair in pairs:
+        first, second = (basis.values[cell] for cell in pair)
+        margin = _margin(plan, question, cells, basis, name, pair)
+        if basis.paired:
+            ratios = log_ratios(first, second)
+            family.append(compare_paired(ratios, margin, confidence=confidence, seed=plan.seed))
+        else:
+            draws = draws_for(len(pairs), 1 - confidence)
+            family.append(
+                compare_unpaired(first, second, margin, confidence=confidence, seed=plan.seed, draws=draws)
+            )
     return [
         Decision(
             pair=(label(plan.cell(first), question.compare), label(plan.cell(second), question.compare)),
@@ -149,26 +191,23 @@ def _decide(plan: Plan, question: Question, cells: Mapping[str, CellValues], nam
             comparison=comparison,
             cliffs_delta=cliffs_delta(cells[first].sampled_ns, cells[second].sampled_ns),
         )
-        for (first, second), comparison in zip(pairs, family, strict=True)
+        for (first, second), comparison in zip(pairs, correct(family, confidence=confidence), strict=True)
     ]
 
 
-def _compare(
-    plan: Plan, question: Question, cells: Mapping[str, CellValues], name: str, pair: Pair
-) -> Comparison:
-    first, second = (cells[cell].quantiles[name] for cell in pair)
-    margin = _margin(plan, question, cells, name, pair)
-    return compare_paired(
-        log_ratios(first, second), margin, confidence=plan.protocol.confidence, seed=plan.seed
-    )
-
-
 def _margin(
-    plan: Plan, question: Question, cells: Mapping[str, CellValues], name: str, among: Sequence[str]
+    plan: Plan,
+    question: Question,
+    cells: Mapping[str, CellValues],
+    basis: Basis,
+    name: str,
+    among: Sequence[str],
 ) -> Margin:
     """Over the cells `among`: a pair's own margin, or the question's, which is that of its fastest cell."""
+    values = [basis.values[cell] for cell in among]
     return margin_of(
-        [cells[cell].quantiles[name] for cell in among],
+        values,
+        blocks=None if basis.paired else min(map(len, values), default=None),
         margin_ratio=plan.protocol.margin_ratio,
         margin_ns=plan.protocol.margin_ns,
         sentinel=sentinel_ratios(question.sentinel, name, cells),
@@ -186,13 +225,14 @@ def _trusted(decision: Decision, trust: Trust) -> Decision:
 def _ranking(
     plan: Plan,
     question: Question,
-    cells: Mapping[str, CellValues],
+    bases: Mapping[str, Basis],
     measured: Sequence[str],
     decisions: Sequence[Decision],
 ) -> tuple[Ranked, ...]:
     """By the headline quantile, in the order of its value; what that order is worth, the intervals say."""
     headline = plan.protocol.quantiles[0]
-    typical = {cell: lower_median(list(cells[cell].quantiles[headline].values())) for cell in measured}
+    basis = bases[headline]
+    typical = {cell: lower_median(list(basis.values[cell].values())) for cell in measured}
     slower = [
         decision.cells if (decision.comparison.ratio or 1) < 1 else decision.cells[::-1]
         for decision in decisions
@@ -200,7 +240,9 @@ def _ranking(
     ]
     ranks = rank_intervals(measured, slower)
     tier = first_tier(tiers(sorted(measured, key=typical.__getitem__), slower))
-    first = probability_first({cell: cells[cell].quantiles[headline] for cell in measured}, seed=plan.seed)
+    first = probability_first(
+        {cell: basis.values[cell] for cell in measured}, paired=basis.paired, seed=plan.seed
+    )
     ranked = [
         Ranked(
             label=label(plan.cell(cell), question.compare),
@@ -209,15 +251,15 @@ def _ranking(
             rank=ranks[cell],
             tier=tier[cell],
             probability_first=first[cell],
-            estimates={name: _estimate(plan, cells[cell], name) for name in plan.protocol.quantiles},
+            estimates={name: _estimate(plan, basis.values[cell]) for name, basis in bases.items()},
         )
         for cell in sorted(measured, key=typical.__getitem__)
     ]
     return tuple(ranked)
 
 
-def _estimate(plan: Plan, cell: CellValues, name: str) -> LatencyEstimate:
-    values = list(cell.quantiles[name].values())
+def _estimate(plan: Plan, by_block: Values) -> LatencyEstimate:
+    values = list(by_block.values())
     if not values:
         return LatencyEstimate(None, None)
     return LatencyEstimate(lower_median(values), median_interval(values, plan.protocol.confidence))

@@ -64,19 +64,27 @@ def first_tier(sets: Sequence[tuple[str, ...]]) -> dict[str, int]:
     return tier
 
 
-def probability_first(values: Mapping[str, Mapping[int, int]], *, seed: int) -> dict[str, float]:
+def probability_first(
+    values: Mapping[str, Mapping[int, int]], *, paired: bool, seed: int
+) -> dict[str, float]:
     """How often each has the lowest mean log value when blocks are drawn anew (bootstrap over blocks).
 
-    Only blocks that have all of them are drawn from; without such a block everyone gets 0. Descriptive: no
-    decision rests on it.
+    `paired`: only blocks that have all of them are drawn from, the same for all; without such a block
+    everyone gets 0. Else each draws from its own. Descriptive: no decision rests on it.
     """
     names = list(values)
     common = sorted(set.intersection(*(set(blocks) for blocks in values.values()))) if names else []
-    if not common:
+    if not names or (paired and not common):
         return dict.fromkeys(names, 0.0)
-    logs = np.log([[max(values[name][block], 1) for block in common] for name in names])
-    drawn = np.random.default_rng(seed).integers(0, len(common), (BOOTSTRAP_DRAWS, len(common)))
-    means = logs[:, drawn].mean(axis=2)
+    random = np.random.default_rng(seed)
+    if paired:
+        logs = np.log([[max(values[name][block], 1) for block in common] for name in names])
+        means = logs[:, random.integers(0, len(common), (BOOTSTRAP_DRAWS, len(common)))].mean(axis=2)
+    else:
+        own = [np.log([max(value, 1) for value in values[name].values()]) for name in names]
+        means = np.array(
+            [one[random.integers(0, len(one), (BOOTSTRAP_DRAWS, len(one)))].mean(axis=1) for one in own]
+        )
     best = means == means.min(axis=0)
     # Whoever shares the first place shares its draw.
     wins = (best / best.sum(axis=0)).mean(axis=1)

@@ -11,13 +11,18 @@ from typing import Any
 from feedbench.analyze.salih import salih_tables, text_results
 from feedbench.analyze.table import Column, Table, microseconds, number, percent
 from feedbench.errors import RunDirectoryError
-from feedbench.findings import CellFinding, Decision, Findings, QuestionFinding, Ranked
+from feedbench.findings import CellFinding, Decision, Findings, QuestionFinding, Ranked, TargetFinding
 from feedbench.paths import RunDirectory
 
 
 def write_tables(run: RunDirectory, findings: Findings) -> None:
     """Into tables/; RunDirectoryError when it can't be written."""
-    tables = [ranking_table(findings), decisions_table(findings), cells_table(findings)]
+    tables = [
+        ranking_table(findings),
+        decisions_table(findings),
+        cells_table(findings),
+        targets_table(findings),
+    ]
     if findings.scenario.startswith("salih"):
         tables += salih_tables(findings)
     try:
@@ -111,6 +116,23 @@ def cells_table(findings: Findings) -> Table:
     return Table(
         "cells", "Each cell over all its usable blocks.", tuple(column for column, _ in columns), rows
     )
+
+
+def targets_table(findings: Findings) -> Table:
+    """What it takes to have each target, for beside the ranking."""
+    columns: tuple[tuple[Column, Callable[[TargetFinding], Any]], ...] = (
+        (Column("target", "Target"), lambda one: one.target),
+        (Column("version", "Version"), lambda one: one.version),
+        (Column("source_lines", "Source lines"), lambda one: one.source_lines),
+        (Column("direct_dependencies", "Dependencies"), lambda one: one.direct_dependencies),
+        (Column("all_dependencies", "with theirs"), lambda one: one.all_dependencies),
+        (Column("build_seconds", "Build (s)", number), lambda one: one.build_seconds),
+        (Column("start_up_ns", "Start-up (µs)", microseconds), lambda one: one.start_up_ns.value),
+        (Column("start_rss_bytes", "Resident bytes after it"), lambda one: one.start_rss_bytes),
+    )
+    rows = tuple(tuple(value(one) for _, value in columns) for one in findings.targets)
+    caption = "What each target takes: code, dependencies, its last build, from start to first handshake."
+    return Table("targets", caption, tuple(column for column, _ in columns), rows)
 
 
 def to_csv(table: Table) -> str:

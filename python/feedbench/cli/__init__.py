@@ -23,10 +23,15 @@ COMMANDS = (
     "analyze",
     "report",
     "compare",
+    "ramp",
+    "capacity",
     "load",
     "ceiling",
+    "exchange",
+    "record",
     "paper",
     "new",
+    "containerfile",
 )
 
 app = typer.Typer(

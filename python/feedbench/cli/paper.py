@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from feedbench.cli.common import JSON
 from feedbench.errors import FeedbenchError
 from feedbench.paths import Project
 from feedbench.suggest import nearest
 
 if TYPE_CHECKING:
-    from feedbench.papers import Paper, Verdict
+    from feedbench.papers.page import Page
+
+ALL = "all"
 
 
 def register(app: typer.Typer) -> None:
@@ -24,56 +26,63 @@ def register(app: typer.Typer) -> None:
 
 def paper(
     name: Annotated[
-        str | None, typer.Argument(help="A study in papers/; without it, all are listed.")
+        str | None,
+        typer.Argument(
+            help="A study in papers/, a .toml file of that form, or “all”; without it, all are listed."
+        ),
     ] = None,
     check: Annotated[
-        Path | None, typer.Option("--check", help="Check this file instead, in the form of papers/*.toml.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+        bool, typer.Option("--check", help="Only say whether every check came out as known.")
+    ] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    as_json: JSON = False,
 ) -> None:
-    """Checks the printed tables of a published study: Little's law, counts, order of the figures.
+    """Checks a published study: Little's law, waits, counts against rates, dates, units, scores.
 
-    Ends with status 1 when a table holds impossible numbers.
+    What can be worked out again stands beside what is printed. Ends with status 1 when a check comes out
+    other than its file says: an impossible number that is new, or one that was altered.
     """
-    from feedbench.papers import check_paper, read_paper
+    from feedbench.papers import read_paper
+    from feedbench.papers.page import make_page, page_document
 
-    if check is None and name is None:
-        for path in _papers():
+    if sum((check, as_markdown, as_json)) > 1:
+        raise typer.BadParameter("--check, --markdown and --json exclude each other")
+    if name is None and not check:
+        for path in _papers().values():
             study = read_paper(path)
             print(f"{study.name}: {study.title} ({study.source})")
         return
-    study = read_paper(check or _find(name or ""))
-    verdicts = check_paper(study)
+    pages = [make_page(read_paper(path)) for path in _chosen(name or ALL)]
     if as_json:
-        document = {"schema": 1, "name": study.name, "verdicts": [asdict(verdict) for verdict in verdicts]}
-        print(json.dumps(document, ensure_ascii=False))
+        documents = [page_document(page) for page in pages]
+        print(json.dumps(documents if name == ALL else documents[0], ensure_ascii=False))
     else:
-        _print(study, verdicts)
-    if any(verdict.broken for verdict in verdicts):
+        print(_rendered(pages, check, as_markdown))
+    if any(page.surprises for page in pages):
         raise typer.Exit(1)
 
 
-def _papers() -> list[Path]:
-    return sorted((Project.find().root / "papers").glob("*.toml"))
+def _rendered(pages: list[Page], check: bool, as_markdown: bool) -> str:
+    from feedbench.papers.page_markdown import page_markdown
+    from feedbench.papers.page_text import page_text, surprise_lines, verdict_line
+
+    if check:
+        return "\n".join(line for page in pages for line in (verdict_line(page), *surprise_lines(page)))
+    if as_markdown:
+        return "\n\n".join(map(page_markdown, pages))
+    return f"\n\n{'─' * 72}\n\n".join(map(page_text, pages))
 
 
-def _find(name: str) -> Path:
-    known = {path.stem: path for path in _papers()}
+def _papers() -> dict[str, Path]:
+    return {path.stem: path for path in sorted((Project.find().root / "papers").glob("*.toml"))}
+
+
+def _chosen(name: str) -> list[Path]:
+    if name.endswith(".toml"):
+        return [Path(name)]
+    known = _papers()
+    if name == ALL:
+        return list(known.values())
     if name not in known:
-        raise FeedbenchError(f'there is no study "{name}" in papers/', hint=nearest(name, known))
-    return known[name]
-
-
-def _print(study: Paper, verdicts: list[Verdict]) -> None:
-    print(f"{study.title}\n{study.source}")
-    for table in study.tables:
-        own = [verdict for verdict in verdicts if verdict.table == table.id]
-        broken = [verdict for verdict in own if verdict.broken]
-        passed = f"{len(own) - len(broken)} of {len(own)} checks pass"
-        print(f"\n{table.id} ({table.where}): {len(table.rows)} rows, {passed}")
-        for verdict in broken:
-            print(f"  refused: row {verdict.row}, {verdict.check}: {verdict.broken}")
-    if study.defects:
-        print("\nWhat arithmetic can't see:")
-    for defect in study.defects:
-        print(f"- {defect.text}" + (f" ({defect.experiment})" if defect.experiment else ""))
+        raise FeedbenchError(f'there is no study "{name}" in papers/', hint=nearest(name, [*known, ALL]))
+    return [known[name]]

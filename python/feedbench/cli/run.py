@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from feedbench.cli.common import JSON, say
+from feedbench.cli.ramp import is_campaign, play_campaign
 from feedbench.errors import FeedbenchError
 from feedbench.paths import Project, RunDirectory
 from feedbench.plan import Plan, read_plan
@@ -31,7 +32,8 @@ def run(
         Path | None,
         typer.Argument(
             metavar="SCENARIO | RUN_DIR",
-            help="A scenario file, or the directory of a run to go on with. Default: scenarios/quick.toml.",
+            help="A scenario or ramp file, or the directory of a run to go on with. "
+            "Default: scenarios/quick.toml.",
             show_default=False,
         ),
     ] = None,
@@ -53,9 +55,17 @@ def run(
     """Measure a scenario: plan, build, verify, run, analyse, report.
 
     A target that can't be built, or that doesn't echo rightly, is left out and named. ^C ends the run with
-    what it has (twice: at once); `feedbench run RUN_DIR` goes on with it.
+    what it has (twice: at once); `feedbench run RUN_DIR` goes on with it. A file with a table [ramp] is
+    played as `feedbench ramp` plays it.
     """
     project = Project.find()
+    if what is not None and is_campaign(what):
+        if blocks is not None or seed is not None or as_json:
+            raise FeedbenchError(
+                "--blocks, --seed and --json are for scenarios, and this is a ramp", where=str(what)
+            )
+        play_campaign(what, out, project)
+        return
     if not project.engine.exists():
         raise FeedbenchError("the engine is not built", where=str(project.engine), hint="try: make setup")
     directory = _directory(what, project, out, Options(blocks=blocks, seed=seed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Annotated
 
@@ -13,9 +14,13 @@ from feedbench.errors import FeedbenchError
 from feedbench.paths import Project
 from feedbench.registry import Registry, discover
 from feedbench.target import Target
-from feedbench.verify.case import read_cases
-from feedbench.verify.examination import examine
+from feedbench.verify.campaign import examine_all
+from feedbench.verify.case import Case, read_cases
+from feedbench.verify.matrix import matrix
 from feedbench.verify.verdicts import EXPECTED, Verdicts, differences, read_expected, write_expected
+
+# More new cases than these are a suite that grew, which is said once.
+SHOWN_NEW = 10
 
 
 def register(app: typer.Typer) -> None:
@@ -28,6 +33,15 @@ def register(app: typer.Typer) -> None:
         update: Annotated[
             bool, typer.Option("--update", help="Take what is found as what is expected from now on.")
         ] = False,
+        as_matrix: Annotated[
+            bool, typer.Option("--matrix", help="Print a table of targets and groups of cases instead.")
+        ] = False,
+        jobs: Annotated[
+            int,
+            typer.Option(
+                "--jobs", "-j", min=1, help="How many targets at a time.", show_default="one for each CPU"
+            ),
+        ] = os.cpu_count() or 1,
     ) -> None:
         """Put built servers through the conformance cases, by default all that are built.
 
@@ -37,20 +51,16 @@ def register(app: typer.Typer) -> None:
         project = Project.find()
         registry = discover(project)
         cases = read_cases(project.root / "conformance" / "ws")
+        targets = chosen(registry, filters or [])
+        say(f"{len(targets)} targets, {len(cases)} cases, {jobs} at a time")
         found, news = [], 0
-        for target in chosen(registry, filters or []):
-            say(f"{target.name}: {len(cases)} cases …")
-            log = project.scratch / "logs" / f"verify-{target.id}.log"
-            version = registry.states[target.name].version
-            verdicts = examine(target, cases, project=project, log=log, version=version)
+        for target, verdicts in examine_all(targets, cases, project=project, registry=registry, jobs=jobs):
             found.append(verdicts)
             if update:
-                write_expected(target, verdicts)
+                _update(target, verdicts)
             news += _tell(target, verdicts)
-        if as_json:
-            print(json.dumps([verdicts.to_json() for verdicts in found], indent=1, ensure_ascii=False))
-        else:
-            _print(found)
+        found.sort(key=lambda verdicts: verdicts.target)
+        _print(found, cases, as_matrix=as_matrix, as_json=as_json)
         if news:
             say("not as expected; where it is right so, feedbench verify --update")
             sys.exit(1)
@@ -71,6 +81,14 @@ def chosen(registry: Registry, filters: list[str]) -> list[Target]:
     return built
 
 
+def _update(target: Target, verdicts: Verdicts) -> None:
+    """A target that passes nothing was not examined: it did not start."""
+    if verdicts.count("pass"):
+        write_expected(target, verdicts)
+    else:
+        say(f"{target.name}: {EXPECTED} is left as it was, since it passes nothing")
+
+
 def _tell(target: Target, verdicts: Verdicts) -> int:
     """Says what is not as expected, and how much that is."""
     expected = read_expected(target)
@@ -78,23 +96,36 @@ def _tell(target: Target, verdicts: Verdicts) -> int:
         say(f"{target.name}: it has no {EXPECTED} yet")
         return 1
     found = differences(verdicts, expected)
+    new = [difference for difference in found if difference.expected is None]
+    if len(new) > SHOWN_NEW:
+        say(f"{target.name}: {len(new)} cases that {EXPECTED} does not know yet")
     for difference in found:
-        say(f"{target.name}: {difference}")
+        if difference not in new or len(new) <= SHOWN_NEW:
+            say(f"{target.name}: {difference}")
     return len(found)
 
 
-def _print(found: list[Verdicts]) -> None:
-    print_table(
-        ["target", "version", "pass", "fail", "unsupported", "failing"],
+def _print(found: list[Verdicts], cases: list[Case], *, as_matrix: bool, as_json: bool) -> None:
+    if as_matrix and as_json:
+        print(json.dumps(matrix(found, cases).to_json(), indent=1))
+    elif as_matrix:
+        print(matrix(found, cases).text())
+    elif as_json:
+        print(json.dumps([verdicts.to_json() for verdicts in found], indent=1, ensure_ascii=False))
+    else:
+        print_table(["target", "version", "pass", "fail", "of it advice", "unsupported"], rows(found))
+
+
+def rows(found: list[Verdicts]) -> list[list[str]]:
+    """`of it advice` counts failures of what the RFC says with SHOULD."""
+    return [
         [
-            [
-                verdicts.target,
-                verdicts.version or "",
-                str(verdicts.count("pass")),
-                str(verdicts.count("fail")),
-                str(verdicts.count("unsupported")),
-                ", ".join(case.id for case in verdicts.cases if case.verdict == "fail"),
-            ]
-            for verdicts in found
-        ],
-    )
+            verdicts.target,
+            verdicts.version or "",
+            str(verdicts.count("pass")),
+            str(verdicts.count("fail")),
+            str(sum(case.is_advice for case in verdicts.cases)),
+            str(verdicts.count("unsupported")),
+        ]
+        for verdicts in found
+    ]

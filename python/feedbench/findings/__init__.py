@@ -19,6 +19,7 @@ from feedbench.findings.whole import (
     ImpossibleFinding,
     NotMeasured,
     OptionsFinding,
+    TargetFinding,
     read_findings,
 )
 
@@ -40,5 +41,6 @@ __all__ = [
     "QuestionFinding",
     "Ranked",
     "SentinelFinding",
+    "TargetFinding",
     "read_findings",
 ]

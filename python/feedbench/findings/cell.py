@@ -25,7 +25,7 @@ class Estimate:
 @dataclass(frozen=True)
 class CellFinding:
     """Shares are 0…1; `percentile_curve` is (share, ns); a line of `per_block` has the block's number, its
-    quantiles and its rate.
+    quantiles and its rate. `offered_per_s` is the rate of an open loop; None where the answers set the pace.
     """
 
     cell: str
@@ -55,3 +55,4 @@ class CellFinding:
     duplicated: int
     out_of_order: int
     wrong: int
+    offered_per_s: float | None = None

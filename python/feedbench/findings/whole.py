@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from feedbench.errors import RunDirectoryError
-from feedbench.findings.cell import CellFinding
+from feedbench.findings.cell import CellFinding, Estimate
 from feedbench.findings.question import QuestionFinding
 from feedbench.paths import SCHEMA, read_json
 from feedbench.typed_json import from_json, to_json
@@ -50,6 +50,23 @@ class Advice:
 
 
 @dataclass(frozen=True)
+class TargetFinding:
+    """What a target is and what it takes to have it; None where nothing tells.
+
+    Start-up is from before the process's start to its first handshake, `start_rss_bytes` right after that.
+    """
+
+    target: str
+    version: str | None
+    source_lines: int | None
+    direct_dependencies: int | None
+    all_dependencies: int | None
+    build_seconds: float | None
+    start_up_ns: Estimate
+    start_rss_bytes: int | None
+
+
+@dataclass(frozen=True)
 class Findings:
     """`complete`: all that was planned, or that the budget allowed, is there; `repeat` runs it again."""
 
@@ -65,6 +82,7 @@ class Findings:
     advice: tuple[Advice, ...]
     complete: bool
     repeat: str
+    targets: tuple[TargetFinding, ...] = ()
 
     @classmethod
     def from_json(cls, document: Any) -> Findings:

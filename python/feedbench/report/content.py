@@ -33,12 +33,15 @@ from feedbench.report.sentences import Badge, Mood
 from feedbench.report.tables import (
     Table,
     cell_table,
+    conformance_table,
     decision_table,
     failure_table,
     gate_tables,
     options_table,
     rank_table,
+    target_table,
 )
+from feedbench.verify.conformance import Conformance
 
 if TYPE_CHECKING:  # it brings in the whole analysis, which only a paper's page needs
     from feedbench.papers import Paper
@@ -100,6 +103,8 @@ class Content:
     failures: Table | None
     differences: Sequence[OptionsFinding]
     options: Table
+    targets: Table | None
+    conformance: Table | None
     not_measured: Sequence[NotMeasured]
     advice: list[Notice]
     analysis: list[str]
@@ -146,8 +151,9 @@ def content(
     host: Mapping[str, Any],
     files: Sequence[str],
     paper: Paper | None = None,
+    conformance: Mapping[str, Conformance] | None = None,
 ) -> Content:
-    """The page's content; `scenario`, `plan` and `host` are the run directory's files, or empty."""
+    """The page's content; `scenario`, `plan`, `host` and `conformance` are the run directory's, or empty."""
     headline = sentences.headline_question(findings)
     quantile = headline.quantiles[0] if headline and headline.quantiles else "p50"
     return Content(
@@ -159,7 +165,10 @@ def content(
         headline=ranking_figures(headline)[:1] if headline and headline.compare == "target" else [],
         refused=findings.impossible,
         paired=arranged(paired_figures(findings)),
-        questions=[_question_section(question, findings, headline) for question in findings.questions],
+        questions=[
+            _question_section(question, findings, headline, conformance or {})
+            for question in findings.questions
+        ],
         clients=[] if paper else arranged(_client_figures(findings, quantile)),
         resources=arranged(resource_figures(findings.cells)),
         paper=paper_section(paper, findings.cells) if paper else None,
@@ -167,6 +176,8 @@ def content(
         failures=failure_table(findings.cells),
         differences=findings.options_differences,
         options=options_table(findings.cells),
+        targets=target_table(findings.targets),
+        conformance=conformance_table(conformance or {}),
         not_measured=findings.not_measured,
         advice=[_notice(item) for item in findings.advice],
         analysis=[paragraph.strip() for paragraph in findings.analysis.split("\n\n") if paragraph.strip()],
@@ -206,7 +217,10 @@ def _answer(question: QuestionFinding) -> str:
 
 
 def _question_section(
-    question: QuestionFinding, findings: Findings, headline: QuestionFinding | None
+    question: QuestionFinding,
+    findings: Findings,
+    headline: QuestionFinding | None,
+    conformance: Mapping[str, Conformance],
 ) -> QuestionSection:
     cells = question_cells(question, findings)
     by_target = question.compare == "target"
@@ -223,7 +237,7 @@ def _question_section(
         more += distributions
         more += block_figures(question.id, cells, series, question.quantiles[0])
     is_headline = headline is not None and question.id == headline.id
-    tables = (rank_table(question), None if by_target and whole else decision_table(question))
+    tables = (rank_table(question, conformance), None if by_target and whole else decision_table(question))
     return QuestionSection(
         anchor=slug(question.id),
         text=question.text,

@@ -131,8 +131,11 @@ def _measured(words: str, cells: Sequence[CellFinding], columns: Sequence[str]) 
 
 def _printed_table(table: PublishedTable) -> Table:
     """Every value with the digits that the paper prints."""
-    names = list(dict.fromkeys(name for row in table.rows for name in row))
+    names = list(table.columns)
     rows = tuple(tuple(str(row[name]) if name in row else DASH for name in names) for row in table.rows)
+    if table.label:  # its first column is words
+        names = [table.label, *names]
+        rows = tuple((label, *row) for label, row in zip(table.labels, rows, strict=True))
     return _table(f"Printed: {table.id} ({table.where})", names, rows)
 
 

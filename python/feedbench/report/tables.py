@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from feedbench.findings import CellFinding, QuestionFinding
+from feedbench.findings import CellFinding, QuestionFinding, TargetFinding
 from feedbench.report.numbers import DASH, count, duration, estimate_words, rate, ratio_words, share, size
 from feedbench.report.sentences import (
     WARMUPS,
@@ -18,6 +18,7 @@ from feedbench.report.sentences import (
     value_words,
     verdict_words,
 )
+from feedbench.verify.conformance import Conformance
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,11 @@ class Table:
         )
 
 
-def rank_table(question: QuestionFinding) -> Table | None:
-    """Who stands where, with the estimates of the declared quantiles; None when there is no ranking."""
+def rank_table(question: QuestionFinding, conformance: Mapping[str, Conformance]) -> Table | None:
+    """Who stands where, with the estimates of the declared quantiles; None when there is no ranking.
+
+    Beside it what each passes of the conformance cases, where that is known: who leaves checks out is faster.
+    """
     if not question.ranking:
         return None
     rows = []
@@ -49,15 +53,47 @@ def rank_table(question: QuestionFinding) -> Table | None:
         estimates = (entry.estimates.get(quantile) for quantile in question.quantiles)
         words = (estimate_words(each.value_ns, each.interval_ns) if each else DASH for each in estimates)
         rows.append(
-            (entry.label, rank_interval(entry.rank), str(entry.tier), *words, share(entry.probability_first))
+            (
+                entry.label,
+                rank_interval(entry.rank),
+                str(entry.tier),
+                *words,
+                share(entry.probability_first),
+                *([str(conformance.get(entry.target, DASH))] if conformance else []),
+            )
         )
     subject = question.compare.replace("_", " ").capitalize()
     names = tuple(quantile_name(quantile) for quantile in question.quantiles)
     return Table(
         caption=f"Ranks by {quantity_name(question.quantity)}, best first, with 95 % intervals over blocks",
-        columns=(subject, "Rank", "Tier", *names, "Chance to be first"),
+        columns=(
+            subject,
+            "Rank",
+            "Tier",
+            *names,
+            "Chance to be first",
+            *(["Cases passed"] if conformance else []),
+        ),
         rows=tuple(rows),
-        numeric=frozenset(range(1, 4 + len(names))),
+        numeric=frozenset(range(1, 5 + len(names))),
+    )
+
+
+def conformance_table(conformance: Mapping[str, Conformance]) -> Table | None:
+    """What each target passes of the conformance cases, and which it fails; None when nothing is known."""
+    rows = tuple(
+        (
+            target,
+            str(known.passed),
+            str(known.failed),
+            str(known.unsupported),
+            ", ".join(known.failing) or DASH,
+        )
+        for target, known in conformance.items()
+    )
+    columns = ("Target", "Passed", "Failed", "Unsupported", "Failed cases")
+    return (
+        Table("Conformance to RFC 6455 and RFC 7692", columns, rows, frozenset({1, 2, 3})) if rows else None
     )
 
 
@@ -156,7 +192,7 @@ def cell_table(cells: Sequence[CellFinding]) -> Table:
     rows = tuple(
         (
             f"{cell.target} ({cell.copy})" if cell.copy else cell.target,
-            condition_words(cell.factors) or DASH,
+            _condition(cell) or DASH,
             verdict_words(cell.verdicts),
             rate(cell.round_trips_per_s.value),
             *(
@@ -177,12 +213,44 @@ def cell_table(cells: Sequence[CellFinding]) -> Table:
     return Table("Every cell, all blocks together", CELL_COLUMNS, rows, frozenset(range(3, 19)))
 
 
+def _condition(cell: CellFinding) -> str:
+    """With the rate of an open loop, unless it stands there as a factor: a share of a capacity does not."""
+    words = condition_words(cell.factors)
+    if cell.offered_per_s is None or cell.factors.get("rate") == cell.offered_per_s:
+        return words
+    return ", ".join(filter(None, (words, f"{rate(cell.offered_per_s)} sent")))
+
+
+def target_table(targets: Sequence[TargetFinding]) -> Table | None:
+    """What it takes to have each target; None where a run says nothing of it."""
+    if not targets:
+        return None
+    rows = tuple(
+        (
+            one.target,
+            count(one.source_lines),
+            count(one.direct_dependencies),
+            count(one.all_dependencies),
+            DASH if one.build_seconds is None else f"{one.build_seconds:,.1f} s",
+            duration(one.start_up_ns.value),
+            size(one.start_rss_bytes),
+        )
+        for one in targets
+    )
+    return Table(
+        "What each target takes: source lines of its own, libraries, its last build, start to handshake",
+        ("Target", "Source lines", "Libraries", "With theirs", "Build", "Start-up", "Memory then"),
+        rows,
+        frozenset(range(1, 7)),
+    )
+
+
 def failure_table(cells: Sequence[CellFinding]) -> Table | None:
     """Cells that did not end well everywhere, with their causes."""
     rows = tuple(
         (
             f"{cell.target} ({cell.copy})" if cell.copy else cell.target,
-            condition_words(cell.factors) or DASH,
+            _condition(cell) or DASH,
             verdict_words(cell.verdicts),
             "; ".join(dict.fromkeys(cell.causes)) or DASH,
         )

@@ -15,6 +15,7 @@ from feedbench.report.content import content
 from feedbench.report.figures.picture import picture
 from feedbench.report.page import page
 from feedbench.report.render import adaptive_svg, static_svg, write_figures
+from feedbench.verify.conformance import read_conformance
 
 if TYPE_CHECKING:  # it brings in the whole analysis, which only a paper's page needs
     from feedbench.papers import Paper
@@ -30,6 +31,7 @@ def write_report(run: RunDirectory) -> Path:
         host=_optional_json(run.host),
         files=_tables(run),
         paper=_paper(findings.scenario),
+        conformance=read_conformance(run.conformance),
     )
     try:
         drawings = write_figures(run.figures, whole.figures)

@@ -46,6 +46,14 @@ def run_block(context: Context, block: Block) -> BlockRecord | None:
                 fleet.start(block.start_order, left_out=context.left_out, told=context.told)
         except Interrupted:
             context.told("interrupted while starting")
+        write_json(
+            context.directory.starts(block.index),
+            {
+                "schema": SCHEMA,
+                "block": block.index,
+                "processes": {name: asdict(start) for name, start in fleet.starts.items()},
+            },
+        )
         for round_id in block.round_order:
             round_ = context.plan.round(round_id)
             if context.interruption.asked:

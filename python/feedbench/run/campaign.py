@@ -13,11 +13,13 @@ from feedbench.errors import EngineError, RunDirectoryError
 from feedbench.host.awake import cpus_awake
 from feedbench.host.pinning import choose_pinning
 from feedbench.host.shield import NOT_ASKED, Shield, enter_shield
+from feedbench.measuring import measuring
 from feedbench.paths import Project, RunDirectory, write_json
 from feedbench.plan import Block, Plan, read_plan
 from feedbench.registry import Registry
 from feedbench.run.block import BlockRecord, read_block, run_block, set_aside
 from feedbench.run.budget import allows_another, time_left_ns
+from feedbench.run.calibration import calibrate
 from feedbench.run.ceiling import measure_ceiling, shapes
 from feedbench.run.context import Context
 from feedbench.run.interruption import Interrupted
@@ -76,7 +78,7 @@ def run_campaign(
     raised.
     """
     plan = read_plan(directory.plan)
-    with _locked(directory):
+    with _locked(directory), measuring(project):
         pinning = choose_pinning(wanted=plan.protocol.pin)
         # Entered first: everything started from here on inherits it.
         shield = enter_shield() if plan.protocol.shield else NOT_ASKED
@@ -116,6 +118,7 @@ def run_campaign(
         )
         try:
             _ceiling(context, progress)
+            context = _calibrated(context)
             missing = [block for block in plan.blocks if whole[block.index] is None]
             record = _blocks(context, record, pace, missing)
         except BaseException as error:
@@ -167,6 +170,15 @@ def _ceiling(context: Context, progress: Progress) -> None:
         progress.note(f"no ceiling: {error}")
         return
     write_json(context.directory.ceiling, document)
+
+
+def _calibrated(context: Context) -> Context:
+    """Once a run, too. An interruption here ends the run before its next block."""
+    try:
+        with context.interruption.raising():
+            return replace(context, offered=calibrate(context))
+    except Interrupted:
+        return context
 
 
 def _advice(pinning: str | None, shield: Shield) -> tuple[str, ...]:

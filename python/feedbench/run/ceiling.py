@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from feedbench.errors import EngineError
 from feedbench.host.pinning import Pinning
 from feedbench.host.process import ending, own_preparation
-from feedbench.load import ENGINE, Burst, Closed, Load
+from feedbench.load import ENGINE, STAMP, STAMP_ANSWER_BYTES, Burst, Closed, Load
 from feedbench.paths import SCHEMA
 from feedbench.plan import Condition
 
@@ -46,8 +46,15 @@ def shape(load: Load, *, root: Path) -> Shape:
             depth = messages
         case _:
             depth = 1
-    size = load.payload.bytes if load.payload.file is None else (root / load.payload.file).stat().st_size
-    return Shape(in_flight=depth, bytes=size or 0, connections=load.connections)
+    return Shape(in_flight=depth, bytes=_size(load, root=root), connections=load.connections)
+
+
+def _size(load: Load, *, root: Path) -> int:
+    if load.payload.kind == STAMP:
+        return STAMP_ANSWER_BYTES
+    if load.payload.file is not None:
+        return (root / load.payload.file).stat().st_size
+    return load.payload.bytes or 0
 
 
 def measure_ceiling(

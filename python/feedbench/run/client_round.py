@@ -44,7 +44,7 @@ def _measure(
     server = fleet.running[cell.process]
     folder, url = context.folder(block, cell.id), context.url(fleet, cell)
     memory = MemoryWhileConnected({cell.process: server})
-    before = read_tree(server.pid)
+    before = read_tree(*server.pids)
     comparable = fleet.comparable(cell.process, load.connections)
     call = call_client(
         context.registry.get(cell.target if round_.client == OWN else round_.client),
@@ -62,7 +62,7 @@ def _measure(
     )
     fleet.bury()
     if cell.process in fleet.running:
-        after = read_tree(server.pid)
+        after = read_tree(*server.pids)
         measured.usages[cell.id] = Usage(
             before=before,
             after=after,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from feedbench.host.pinning import Pinning
@@ -12,13 +12,14 @@ from feedbench.paths import Project, RunDirectory
 from feedbench.plan import Block, Cell, Plan
 from feedbench.registry import Registry
 from feedbench.run.fleet import Fleet
+from feedbench.run.offered import Offered
 from feedbench.run.watch import Stoppable
 
 
 @dataclass(frozen=True)
 class Context:
     """`left_out` says, by target, why it is not timed; `told` is given what is being done, `tick` is called
-    each second.
+    each second. `offered`, by cell, are the rates that shares of a capacity came to.
     """
 
     plan: Plan
@@ -33,6 +34,7 @@ class Context:
     tick: Callable[[], None]
     cpus_allowed: Sequence[int]
     ready_deadline_s: float = 30.0
+    offered: Mapping[str, Offered] = field(default_factory=dict)
 
     @property
     def engine(self) -> Path:

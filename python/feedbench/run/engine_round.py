@@ -14,6 +14,7 @@ from feedbench.run.context import Context
 from feedbench.run.engine import call_engine
 from feedbench.run.fleet import Fleet
 from feedbench.run.measured import INTERRUPTED, Measured, MemoryWhileConnected, read_servers
+from feedbench.run.offered import load_of
 from feedbench.run.request import connected_after_ns, deadline_ns, engine_request
 from feedbench.run.resources import Usage
 from feedbench.run.status import Outcome, judge_load
@@ -36,8 +37,9 @@ def measure_by_engine(
             plan,
             block,
             round_,
-            cells=cells,
+            loads={cell.id: load_of(plan, cell, context.offered) for cell in cells},
             urls={cell.id: context.url(fleet, cell) for cell in cells},
+            authorities={cell.id: fleet.running[cell.process].authority_file for cell in cells},
             folders=folders,
             cpu=context.pinning.engine_cpu,
             root=context.project.root,

@@ -8,6 +8,7 @@ from feedbench.paths import Project, RunDirectory
 from feedbench.receipt import read_receipt
 from feedbench.registry import Registry
 from feedbench.verify.case import read_cases
+from feedbench.verify.conformance import write_conformance
 from feedbench.verify.examination import examine
 from feedbench.verify.verdicts import Verdicts, read_verdicts, write_verdicts
 
@@ -25,8 +26,10 @@ def wrong_servers(
     say: Callable[[str], None],
 ) -> dict[str, str]:
     """By target, which echo cases it fails and how. Verdicts go into the run directory and are not asked for
-    twice.
+    twice; what is known of all other cases goes there, too.
     """
+    targets = list(targets)
+    write_conformance(directory.conformance, [registry.get(name) for name in targets])
     cases = [case for case in read_cases(project.root / "conformance" / "ws") if case.id.startswith(FAMILY)]
     wrong: dict[str, str] = {}
     for name in targets:

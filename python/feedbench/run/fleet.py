@@ -9,16 +9,26 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from feedbench.errors import TargetError
-from feedbench.launch import Server, UnsupportedError, serve
+from feedbench.launch import UnsupportedError
 from feedbench.paths import Project, RunDirectory
 from feedbench.plan import Plan, Process
 from feedbench.registry import Registry
+from feedbench.run.resources import read_tree
 from feedbench.run.status import Outcome
+from feedbench.service import Service, serve
+
+
+@dataclass(frozen=True)
+class Start:
+    """From before a process's start to its first handshake, and its resident memory right after that."""
+
+    start_up_ns: int
+    rss_bytes: int
 
 
 @dataclass
 class Fleet:
-    """`running` and, for those that are not, why: both by process id."""
+    """`running` and, for those that are not, why; `starts` of those that got ready: all by process id."""
 
     plan: Plan
     registry: Registry
@@ -27,7 +37,8 @@ class Fleet:
     block: int
     cpus: Sequence[int]
     ready_deadline_s: float = 30.0
-    running: dict[str, Server] = field(default_factory=dict)
+    running: dict[str, Service] = field(default_factory=dict)
+    starts: dict[str, Start] = field(default_factory=dict)
     lost: dict[str, Outcome] = field(default_factory=dict)
     _most_connections: dict[str, int] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -55,7 +66,9 @@ class Fleet:
                 continue
             told(f"starting {process_id}")
             try:
-                self.running[process_id] = self._stack.enter_context(self._serve(process))
+                service = self._stack.enter_context(self._serve(process))
+                self.running[process_id] = service
+                self.starts[process_id] = Start(service.start_up_ns, read_tree(*service.pids).rss_bytes)
             except UnsupportedError as error:
                 self.lost[process_id] = Outcome("unsupported", str(error))
             except TargetError as error:
@@ -82,9 +95,14 @@ class Fleet:
 
     def processes(self, process_ids: Sequence[str]) -> dict[str, subprocess.Popen[bytes]]:
         """The running ones among `process_ids`."""
-        return {name: self.running[name].process for name in process_ids if name in self.running}
+        return {
+            name if index == 0 else f"{name}#{index}": process
+            for name in process_ids
+            if name in self.running
+            for index, process in enumerate(self.running[name].processes)
+        }
 
-    def _serve(self, process: Process) -> AbstractContextManager[Server]:
+    def _serve(self, process: Process) -> AbstractContextManager[Service]:
         host = next(host for host in self.plan.hosts if host.name == process.host)
         return serve(
             self.registry.get(process.target),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from feedbench.launch import Server
 from feedbench.run.resources import TreeReading, Usage, read_rss_bytes, read_tree, tree
 from feedbench.run.status import Outcome
 from feedbench.run.watch import Alarm
+from feedbench.service import Service
 
 INTERRUPTED = Outcome("skipped", "the run was interrupted before this cell was measured whole")
 
@@ -29,8 +29,8 @@ class MemoryWhileConnected:
     before.
     """
 
-    def __init__(self, servers: Mapping[str, Server]) -> None:
-        self._members = {process: tree(server.pid) for process, server in servers.items()}
+    def __init__(self, servers: Mapping[str, Service]) -> None:
+        self._members = {process: tree(*server.pids) for process, server in servers.items()}
         self.rss_bytes: dict[str, int] = {}
 
     def read(self) -> None:
@@ -42,6 +42,6 @@ class MemoryWhileConnected:
         return None if at_ns is None else Alarm(at_ns, self.read)
 
 
-def read_servers(servers: Mapping[str, Server], process_ids: Iterable[str]) -> dict[str, TreeReading]:
+def read_servers(servers: Mapping[str, Service], process_ids: Iterable[str]) -> dict[str, TreeReading]:
     """One reading for each process that runs."""
-    return {name: read_tree(servers[name].pid) for name in dict.fromkeys(process_ids) if name in servers}
+    return {name: read_tree(*servers[name].pids) for name in dict.fromkeys(process_ids) if name in servers}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from feedbench.build import build_targets
+from feedbench.builder import build_targets
 from feedbench.errors import FeedbenchError, RunDirectoryError
 from feedbench.host.facts import read_facts
 from feedbench.paths import Project, RunDirectory, write_json
@@ -20,6 +20,7 @@ from feedbench.receipt import Receipt, read_receipt, write_receipt
 from feedbench.registry import Registry, discover
 from feedbench.run.record import RunRecord, read_record
 from feedbench.scenario import Scenario, read_scenario
+from feedbench.target import BUILD_MODE, DEBUG
 
 Say = Callable[[str], None]
 
@@ -40,8 +41,10 @@ def new_run(
     `place` None makes runs/<time>-<scenario>/.
     """
     registry = discover(project)
+    for name, reason in registry.broken.items():
+        say(f"{name}: left out, {reason}")
     scenario = _with(read_scenario(scenario_file, registry=registry, root=project.root), options)
-    receipts = _build(_wanted(scenario), registry, project, say)
+    receipts = _build(_wanted(scenario), registry, project, say, debug=_debugs(scenario))
     # Read anew: what failed to build is left out of the plan.
     registry = discover(project)
     plan = make_plan(
@@ -71,11 +74,12 @@ def resumed_run(path: Path, *, project: Project, say: Say) -> RunDirectory:
     """A run that was planned or begun earlier; refused when a target has changed since then."""
     directory = RunDirectory(path)
     plan = read_plan(directory.plan)
-    for receipt in _build(plan.targets, discover(project), project, say):
-        if directory.receipt(receipt.target).exists():
+    debug = any(process.knobs.get(BUILD_MODE) == DEBUG for process in plan.processes)
+    for receipt in _build(plan.targets, discover(project), project, say, debug=debug):
+        if directory.receipt(receipt.target, receipt.mode).exists():
             _check_same(directory, receipt)
         else:
-            write_receipt(directory.receipt(receipt.target), receipt)
+            write_receipt(directory.receipt(receipt.target, receipt.mode), receipt)
     if not directory.host.exists():
         write_json(directory.host, read_facts().document())
     return directory
@@ -114,8 +118,18 @@ def _wanted(scenario: Scenario) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*scenario.targets, scenario.sentinel, *sorted(control | clients)]))
 
 
-def _build(names: Iterable[str], registry: Registry, project: Project, say: Say) -> list[Receipt]:
-    return list(build_targets([registry.get(name) for name in names], registry, project=project, say=say))
+def _debugs(scenario: Scenario) -> bool:
+    """Whether some processes are to be started from debug builds."""
+    values = scenario.factors.get(BUILD_MODE, [scenario.knobs.get(BUILD_MODE)])
+    return DEBUG in values
+
+
+def _build(
+    names: Iterable[str], registry: Registry, project: Project, say: Say, *, debug: bool
+) -> list[Receipt]:
+    targets = [registry.get(name) for name in names]
+    debugged = {target.name for target in targets if debug and target.debug_commands is not None}
+    return build_targets(targets, registry, project=project, say=say, debug=debugged)
 
 
 def _fresh(runs: Path, scenario: str) -> Path:
@@ -136,14 +150,14 @@ def _keep(directory: RunDirectory, scenario_file: Path, plan: Plan, receipts: li
             f"cannot write into it: {error.strerror}", where=str(directory.path), hint="try another --out"
         ) from error
     for receipt in receipts:
-        write_receipt(directory.receipt(receipt.target), receipt)
+        write_receipt(directory.receipt(receipt.target, receipt.mode), receipt)
     write_json(directory.host, read_facts().document())
     write_plan(directory.plan, plan)  # last: a directory with a plan has all the rest
 
 
 def _check_same(directory: RunDirectory, now: Receipt) -> None:
     """Blocks of two different builds are not one run."""
-    then = read_receipt(directory.receipt(now.target))
+    then = read_receipt(directory.receipt(now.target, now.mode))
     if (then.sources_sha256, then.version, then.toolchain) != (
         now.sources_sha256,
         now.version,

@@ -33,14 +33,17 @@ def engine_request(
     block: Block,
     round_: Round,
     *,
-    cells: Sequence[Cell],
+    loads: Mapping[str, Load],
     urls: Mapping[str, str],
+    authorities: Mapping[str, Path | None],
     folders: Mapping[str, Path],
     cpu: int | None,
     root: Path,
 ) -> dict[str, Any]:
-    """The request for those `cells` of the round whose process runs; `urls` and `folders` are by cell id."""
-    loads = {cell.id: plan.condition(cell.condition).load for cell in cells}
+    """The request for those cells of the round whose process runs: `loads` holds theirs, all is by cell id.
+
+    `authorities` are the files of who vouches for a server that speaks wss.
+    """
     return {
         "schema": SCHEMA,
         "seed": round_seed(block, round_),
@@ -49,25 +52,32 @@ def engine_request(
         "warmup_ns": plan.protocol.warmup_ns,
         "measure_ns": plan.protocol.measure_ns,
         "cpu": cpu,
-        "transport": loads[cells[0].id].transport,
-        "targets": [_target(cell, loads[cell.id], urls[cell.id], folders[cell.id], root) for cell in cells],
+        "transport": next(iter(loads.values())).transport,
+        "targets": [
+            {
+                **_target(name, load, folders[name], root),
+                "url": urls[name],
+                "ca_file": None if (file := authorities[name]) is None else str(file),
+            }
+            for name, load in loads.items()
+        ],
     }
 
 
-def _target(cell: Cell, load: Load, url: str, folder: Path, root: Path) -> dict[str, Any]:
+def _target(name: str, load: Load, folder: Path, root: Path) -> dict[str, Any]:
     payload = asdict(load.payload)
     if payload["file"] is not None:
         payload["file"] = str(root / payload["file"])
+    fragmented = {"fragments": load.fragments, "ping_between": load.ping_between}
     return {
-        "name": cell.id,
-        "url": url,
+        "name": name,
         "directory": str(folder.resolve()),
         "connections": load.connections,
         "payload": payload,
         "pacer": pacer_to_json(load.pacer),
         "offer_deflate": load.offer_deflate,
-        "ca_file": None,
         "timeout_ns": load.timeout_ns,
+        **(fragmented if load.fragments > 1 else {}),
     }
 
 

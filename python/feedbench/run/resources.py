@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import resource
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ CPUCLOCK_SCHED = 2  # linux/posix-timers.h: the scheduler's own count of a proce
 
 @dataclass(frozen=True)
 class TreeReading:
-    """Sums over a process and its descendants at one moment (CLOCK_MONOTONIC)."""
+    """Sums over processes and their descendants at one moment (CLOCK_MONOTONIC)."""
 
     at_ns: int
     processes: int
@@ -38,9 +39,9 @@ class TreeReading:
     involuntary_switches: int
 
 
-def read_tree(pid: int) -> TreeReading:
-    """Reads the tree below `pid`; members that end meanwhile count as nothing."""
-    members = tree(pid)
+def read_tree(*pids: int) -> TreeReading:
+    """Reads the trees below `pids`; members that end meanwhile count as nothing."""
+    members = tree(*pids)
     readings = [reading for member in members if (reading := _read_process(member)) is not None]
     return TreeReading(
         at_ns=time.monotonic_ns(),
@@ -55,12 +56,13 @@ def read_tree(pid: int) -> TreeReading:
     )
 
 
-def tree(pid: int) -> tuple[int, ...]:
-    """The process and all its descendants."""
-    try:
-        return (pid, *(child.pid for child in psutil.Process(pid).children(recursive=True)))
-    except psutil.NoSuchProcess:
-        return ()
+def tree(*pids: int) -> tuple[int, ...]:
+    """The processes and all their descendants."""
+    members: list[int] = []
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            members += [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
+    return tuple(members)
 
 
 def read_rss_bytes(members: tuple[int, ...]) -> int:

@@ -10,7 +10,7 @@ from feedbench.host.awake import cpus_awake
 from feedbench.host.pressure import other_work_share, read_pressure
 from feedbench.load import ENGINE
 from feedbench.paths import write_json
-from feedbench.plan import Block, Cell, Round
+from feedbench.plan import Block, Cell, Plan, Round
 from feedbench.run.client_round import measure_by_clients
 from feedbench.run.context import Context
 from feedbench.run.engine_round import measure_by_engine
@@ -24,11 +24,14 @@ from feedbench.run.status import Outcome, Status
 
 def run_round(context: Context, block: Block, round_: Round, fleet: Fleet) -> None:
     """Measures the round and writes status.json for each of its cells, resources.json for those measured."""
-    cells = [context.plan.cell(cell_id) for cell_id in round_.cells]
+    cells = cells_of(context.plan, block, round_)
     started_unix_ns = time.time_ns()
     fleet.bury()
-    able = [cell for cell in cells if cell.process in fleet.running]
     measured = Measured()
+    for cell in cells:
+        if cell.id in context.offered and (cause := context.offered[cell.id].cause) is not None:
+            measured.outcomes[cell.id] = Outcome("failed", cause)
+    able = [cell for cell in cells if cell.process in fleet.running and cell.id not in measured.outcomes]
     if able and not context.interruption.asked:
         context.told(f"measuring {round_.id}")
         _measure(context, block, round_, able, fleet, measured)
@@ -47,9 +50,15 @@ def run_round(context: Context, block: Block, round_: Round, fleet: Fleet) -> No
 def skip_round(context: Context, block: Block, round_: Round) -> None:
     """Writes the statuses of a round that an interruption left out."""
     now = time.time_ns()
-    for cell_id in round_.cells:
-        folder = context.folder(block, cell_id)
-        Status(cell_id, INTERRUPTED.verdict, INTERRUPTED.cause, block.index, now, now).write(folder)
+    for cell in cells_of(context.plan, block, round_):
+        folder = context.folder(block, cell.id)
+        Status(cell.id, INTERRUPTED.verdict, INTERRUPTED.cause, block.index, now, now).write(folder)
+
+
+def cells_of(plan: Plan, block: Block, round_: Round) -> list[Cell]:
+    """The round's cells whose process is in this block at all."""
+    cells = [plan.cell(cell_id) for cell_id in round_.cells]
+    return [cell for cell in cells if cell.process in block.start_order]
 
 
 def _measure(

@@ -1,169 +1,120 @@
-"""Goes through a case's steps over one connection, and says where the server departs from them."""
+"""Goes through a case's steps over one connection, and says where the peer departs from them."""
 
 from __future__ import annotations
 
 import json
-import socket
-import struct
-import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
-from websockets.frames import Frame, Opcode
-from websockets.utils import accept_key, generate_key
-
-from feedbench.handshake import Answer, HandshakeError, exchange, request
-from feedbench.launch import Server
+from feedbench.handshake import HandshakeError
 from feedbench.verify.case import Case, Step
-from feedbench.verify.frames import FrameReader, WireError, encode, opcode_of
+from feedbench.verify.departure import ConclusionError, DepartureError, RefusalError, SilenceError
+from feedbench.verify.frames import WireError, encode, opcode_of
+from feedbench.verify.link import Link, Peer
+from feedbench.verify.message import Message, difference, either_code
+from feedbench.verify.payload import payload
 
 STAMP_TOLERANCE_S = 5.0
-SHOWN_BYTES = 40
+# Between the echoes of `conclude`: it is to last until the client's time is up, not to load the machine.
+ECHO_PAUSE_S = 0.01
+PROBE_AFTER_S = 0.5
+# A server that takes an unmasked frame for a masked one eats the first four bytes of what follows. What is
+# left of this ping is then an empty pong, whole and masked: it lives on and shows what it took, if only by
+# answering the second ping.
+PROBE, PROBE_MASK = b"here", bytes.fromhex("37fa8a80")
 
 
-class DepartureError(Exception):
-    """The server did something else than the case expects; the message says what."""
-
-
-class RefusalError(Exception):
-    """The server said, in a way that the case allows, that it does not do this."""
-
-
-@dataclass(frozen=True)
-class Message:
-    """A whole message, or a pong or close; `kind` as in a step."""
-
-    kind: str
-    payload: bytes
-
-    def __str__(self) -> str:
-        if self.kind == "close":
-            return (
-                f"close {code}" if (code := close_code(self.payload)) is not None else "close without a code"
-            )
-        shown = self.payload[:SHOWN_BYTES]
-        text = repr(shown.decode()) if self.kind == "text" and shown.isascii() else shown.hex(" ")
-        more = " …" if len(self.payload) > SHOWN_BYTES else ""
-        return (
-            f"{self.kind} of {len(self.payload)} bytes: {text}{more}"
-            if self.payload
-            else f"empty {self.kind}"
-        )
-
-
-def converse(case: Case, server: Server, *, timeout_s: float) -> None:
+def converse(case: Case, peer: Peer) -> None:
     """Returns when all went as the case says; DepartureError or RefusalError when it did not."""
-    with server.connect(timeout_s=timeout_s) as connection:
-        try:
-            answer = _shake_hands(case, server, connection)
-            if answer is not None:
-                _Conversation(case, server, connection, answer).run()
-        except TimeoutError as error:
-            raise DepartureError(f"no answer within {timeout_s:g} s") from error
-        except (HandshakeError, WireError) as error:
-            raise DepartureError(str(error)) from error
-        except OSError as error:
-            raise DepartureError(f"the connection broke: {error.strerror}") from error
-
-
-def _shake_hands(case: Case, server: Server, connection: socket.socket) -> Answer | None:
-    """The accepting answer; None when the case wants the handshake refused, and it was."""
-    key = generate_key()
-    headers = {"Sec-WebSocket-Key": key, **case.headers}
-    answer = exchange(connection, request(path=case.path, host=server.authority, headers=headers))
-    if case.status:
-        if answer.status not in case.status:
-            wanted = " or ".join(str(status) for status in case.status)
-            raise DepartureError(f"HTTP status {answer.status} instead of {wanted}")
-        return None
-    if answer.status != 101:
-        raise DepartureError(f"HTTP status {answer.status} instead of 101")
-    if answer.headers.get("sec-websocket-accept") != accept_key(key):
-        raise DepartureError("Sec-WebSocket-Accept does not fit the key")
-    return answer
+    try:
+        with suppress(ConclusionError):
+            _Conversation(case, peer).run()
+    except TimeoutError as error:
+        raise SilenceError(f"no answer within {peer.timeout_s:g} s") from error
+    except (HandshakeError, WireError) as error:
+        raise DepartureError(str(error)) from error
+    except OSError as error:
+        raise DepartureError(f"the connection broke: {error.strerror}") from error
 
 
 class _Conversation:
-    """One connection after the handshake. What nobody asked for yet waits: a pong may overtake a message."""
+    """What nobody asked for yet waits: a pong may overtake a message."""
 
-    def __init__(self, case: Case, server: Server, connection: socket.socket, answer: Answer) -> None:
+    def __init__(self, case: Case, peer: Peer) -> None:
         self.case = case
-        self.server = server
-        self.connection = connection
-        self.answer = answer
-        self.frames = FrameReader(connection, already_read=answer.rest)
+        self.peer = peer
+        self.link: Link = peer.open()
         self.waiting: deque[Message] = deque()
-        self.fragments: list[Frame] = []
         self.last_sent = Message("text", b"")
-        self.sender: threading.Thread | None = None
-
-    def run(self) -> None:
-        actions = {
+        self.actions: Mapping[str, Callable[[Step], None]] = {
             "send": self.send,
             "receive": self.receive,
             "receive_json": self.receive_json,
             "receive_header": self.receive_header,
+            "extension": self.extension,
             "failed": self.failed,
             "ended": self.ended,
+            "reconnect": self.reconnect,
+            "conclude": self.conclude,
             "terminate": self.terminate,
         }
+
+    def run(self) -> None:
         for step in self.case.steps:
-            next(act for name, act in actions.items() if name in step)(step)
+            next(act for name, act in self.actions.items() if name in step)(step)
 
     def send(self, step: Step) -> None:
-        opcode = opcode_of(step["send"])
-        frames = []
+        kind = step["send"]
+        written = []
         for number in range(step.get("repeat", 1)):
             body = payload(step, number)
-            frames.append(
-                encode(
-                    opcode,
-                    body,
-                    fin=step.get("fin", True),
-                    reserved=step.get("reserved", 0),
-                    masked=step.get("masked", True),
-                )
-            )
-            self.last_sent = (
-                Message(step["send"], body) if step["send"] in ("text", "binary") else self.last_sent
-            )
-        self._write(b"".join(frames), chunk=step.get("chunk"))
+            written.append(body if kind == "raw" else self._frames(step, body))
+            if kind in ("text", "binary"):
+                self.last_sent = Message(kind, body)
+        self.link.write(b"".join(written), chunk=step.get("chunk"))
 
-    def _write(self, content: bytes, *, chunk: int | None) -> None:
-        """Beside the reading: if both sides only wrote, both would wait for ever, their buffers full."""
-        if self.sender is not None:
-            self.sender.join()
-        if chunk is None and len(content) < 1 << 15:
-            self.connection.sendall(content)
-            return
-        step = chunk or len(content)
-        self.sender = threading.Thread(
-            target=_send_quietly,
-            args=(self.connection, [content[at : at + step] for at in range(0, len(content), step)]),
-            daemon=True,
+    def _frames(self, step: Step, body: bytes) -> bytes:
+        """The message in as many frames as the step says; only the first is marked as compressed."""
+        reserved = step.get("reserved", 0)
+        if "deflate" in step:
+            assert self.link.compressor is not None, f"{self.case.id} compresses before it has agreed on it"
+            body = self.link.compressor.compress(body, step["deflate"])
+            reserved |= 4
+        count = step.get("fragments", 1)
+        borders = [len(body) * part // count for part in range(count + 1)]
+        mask = step.get("mask")
+        return b"".join(
+            encode(
+                0 if part else opcode_of(step["send"]),
+                body[borders[part] : borders[part + 1]],
+                fin=part == count - 1 and step.get("fin", True),
+                reserved=0 if part else reserved,
+                masked=step.get("masked", self.peer.suite_is_client),
+                mask=bytes.fromhex(mask) if mask else None,
+            )
+            for part in range(count)
         )
-        self.sender.start()
 
     def receive(self, step: Step) -> None:
         if step["receive"] == "close":
-            message = self._next("close")
-            code = close_code(message.payload)
-            if (1005 if code is None else code) not in step["code"]:
-                raise DepartureError(f"{message} instead of {_either(step['code'])}")
+            message = self._next(step, "close")
+            codes = [*step["code"], *step.get("or_failed", ())]
+            if message.code not in codes:
+                raise DepartureError(f"{message} instead of {either_code(codes)}")
             return
         for number in range(step.get("repeat", 1)):
-            if step["receive"] == "echo":
-                wanted = self.last_sent
-            else:
-                wanted = Message(step["receive"], payload(step, number))
-            found = self._next(wanted.kind)
+            echo = step["receive"] == "echo"
+            wanted = self.last_sent if echo else Message(step["receive"], payload(step, number))
+            found = self._next(step, wanted.kind)
+            while step.get("latest") and found != wanted:
+                found = self._next(step, wanted.kind)
             if found != wanted:
-                raise DepartureError(f"{found} instead of {wanted}")
+                raise DepartureError(difference(found, wanted))
 
     def receive_json(self, step: Step) -> None:
-        message = self._next("text")
+        message = self._next(step, "text")
         try:
             content = json.loads(message.payload)
         except ValueError as error:
@@ -179,103 +130,90 @@ class _Conversation:
             raise DepartureError(f"{stamp} is {content[stamp]!r}, which is not the time in unix seconds")
 
     def receive_header(self, step: Step) -> None:
-        value = self.answer.headers.get(step["receive_header"])
-        if value is not None:
-            raise DepartureError(f"the handshake's answer has {step['receive_header']}: {value}")
+        """A header may be a list; its tokens are compared without regard to case."""
+        name = step["receive_header"]
+        value = self.link.greeting.headers.get(name)
+        tokens = step.get("token")
+        if value is None:
+            if not step.get("absent"):
+                raise DepartureError(f"the handshake has no {name}")
+        elif tokens is None and step.get("absent"):
+            raise DepartureError(f"the handshake has {name}: {value}")
+        elif tokens is not None and not {part.strip().lower() for part in value.split(",")} & set(tokens):
+            raise DepartureError(f"the handshake has {name}: {value} instead of {' or '.join(tokens)}")
+
+    def extension(self, step: Step) -> None:
+        agreement = self.link.greeting.agreement
+        if step["extension"] == "declined":
+            if agreement is not None:
+                raise DepartureError(f"it accepts {self.link.greeting.headers['sec-websocket-extensions']!r}")
+        elif agreement is None:
+            raise RefusalError("it does not agree to permessage-deflate")
+        elif missing := [name for name in step.get("parameters", ()) if name not in agreement.answer]:
+            raise RefusalError(f"it agrees, but not to {' and '.join(missing)}")
 
     def failed(self, step: Step) -> None:
-        message = self._read()
+        if self.link.frames.is_silent(for_s=PROBE_AFTER_S):
+            # Who answers a ping took what came before it, and will never give up: no need to wait for that.
+            masked = self.peer.suite_is_client
+            self.link.write(2 * encode(opcode_of("ping"), PROBE, masked=masked, mask=PROBE_MASK))
+        message = self.link.read()
         if message is None:
             return
-        if message.kind != "close" or close_code(message.payload) not in step["failed"]:
-            raise DepartureError(f"{message} instead of {_either(step['failed'])} or the connection's end")
+        if message == Message("pong", PROBE):
+            raise DepartureError(
+                f"it goes on as if nothing were wrong, instead of {either_code(step['failed'])}"
+            )
+        if message.kind != "close":
+            raise DepartureError(
+                f"{message} instead of {either_code(step['failed'])} or the connection's end"
+            )
+        if message.code not in step["failed"]:
+            # It gave up, as it must; the code is advice (RFC 6455, sections 7.1.7 and 7.4.1).
+            raise DepartureError(f"{message} instead of {either_code(step['failed'])}", level="should")
 
     def ended(self, step: Step) -> None:
-        message = self._read()
+        message = self.link.read()
         if message is not None:
             raise DepartureError(f"{message} instead of the connection's end")
 
-    def terminate(self, step: Step) -> None:
-        ending = self.server.stop()
-        if ending.killed:
-            raise DepartureError(f"it still ran {ending.seconds:.1f} s after SIGTERM and was killed")
-        if not ending.clean:
-            raise DepartureError(f"after SIGTERM it ended with status {ending.status} instead of 0")
+    def reconnect(self, step: Step) -> None:
+        self.link = self.peer.reopen(reset=step["reconnect"] == "reset")
+        self.waiting.clear()
 
-    def _next(self, kind: str) -> Message:
+    def conclude(self, step: Step) -> None:
+        """A close is answered, as it must be; `code` wants one, with one of those codes."""
+        while (message := self.link.read()) is not None and message.kind != "close":
+            time.sleep(ECHO_PAUSE_S)
+            if message.kind != "pong":
+                self.link.write(encode(opcode_of(message.kind), message.payload, masked=False))
+        if message is not None:
+            self.link.write(encode(opcode_of("close"), message.payload[:2], masked=False))
+        if "code" in step and (message is None or message.code not in step["code"]):
+            raise DepartureError(f"{message or 'the bare end'} instead of {either_code(step['code'])}")
+        self.peer.conclude()
+
+    def terminate(self, step: Step) -> None:
+        self.peer.stop()
+
+    def _next(self, step: Step, kind: str) -> Message:
         """The next message of this kind. A pong and a message may come in either order; a close ends all."""
         for message in self.waiting:
             if message.kind == kind:
                 self.waiting.remove(message)
                 return message
-        while (read := self._read()) is not None and read.kind != kind:
-            if read.kind == "close" and close_code(read.payload) in self.case.unsupported:
+        while (read := self.link.read()) is not None and read.kind != kind:
+            if read.kind == "close" and read.code in self.case.unsupported:
                 raise RefusalError(str(read))
             if read.kind == "close" or "pong" not in (kind, read.kind):
                 break
             self.waiting.append(read)
-        if read is None or read.kind != kind:
-            raise DepartureError(f"{read or 'the end of the connection'} instead of {kind}")
-        return read
-
-    def _read(self) -> Message | None:
-        """The next whole message, pong or close; None at the end. The server's own pings are answered."""
-        for frame in iter(self.frames.read, None):
-            if frame.opcode is Opcode.PING:
-                self._write(encode(opcode_of("pong"), bytes(frame.data)), chunk=None)
-            elif frame.opcode in (Opcode.PONG, Opcode.CLOSE):
-                return Message(frame.opcode.name.lower(), bytes(frame.data))
-            elif (message := self._whole(frame)) is not None:
-                return message
-        return None
-
-    def _whole(self, frame: Frame) -> Message | None:
-        if (frame.opcode is Opcode.CONT) != bool(self.fragments):
-            raise WireError("a message in another" if self.fragments else "a continuation of nothing")
-        self.fragments.append(frame)
-        if not frame.fin:
-            return None
-        kind = self.fragments[0].opcode.name.lower()
-        content = b"".join(bytes(fragment.data) for fragment in self.fragments)
-        self.fragments = []
-        return Message(kind, content)
-
-
-def payload(step: Step, number: int = 0) -> bytes:
-    """The bytes that a step tells of: `number` counts its repetitions."""
-    if "text" in step:
-        return str(step["text"]).encode()
-    if "hex" in step:
-        return bytes.fromhex(step["hex"])
-    if "size" in step:
-        return _filled(step["size"], text=step.get("send", step.get("receive")) == "text")
-    if "code" in step:
-        return struct.pack("!H", step["code"])
-    return str(number).encode()
-
-
-def close_code(body: bytes) -> int | None:
-    return int.from_bytes(body[:2], "big") if len(body) >= 2 else None
-
-
-def _filled(size: int, *, text: bool) -> bytes:
-    """Printable characters for text, every byte for binary; the period is odd so that a lost block shows."""
-    pattern = bytes(range(0x21, 0x7E)) if text else bytes(range(251))
-    return (pattern * (size // len(pattern) + 1))[:size]
+        if read is not None and read.kind == kind:
+            return read
+        if "or_failed" in step and (read is None or read.code in step["or_failed"]):
+            raise ConclusionError
+        raise DepartureError(f"{read or 'the end of the connection'} instead of {kind}")
 
 
 def _is_now(stamp: object) -> bool:
     return isinstance(stamp, int | float) and abs(stamp - time.time()) < STAMP_TOLERANCE_S
-
-
-def _send_quietly(connection: socket.socket, parts: list[bytes]) -> None:
-    """What becomes of the connection shows where its answers are read."""
-    try:
-        for part in parts:
-            connection.sendall(part)
-    except OSError:
-        return
-
-
-def _either(codes: Iterator[int] | tuple[int, ...] | list[int]) -> str:
-    return "close " + " or ".join(str(code) for code in codes)

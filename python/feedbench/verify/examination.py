@@ -1,25 +1,17 @@
-"""Puts one target through all cases: a connection and a verdict for each, whatever happens."""
+"""Puts one target through all cases that are for it: a verdict for each, whatever happens."""
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from feedbench.errors import TargetError
-from feedbench.launch import Server, UnsupportedError, serve
 from feedbench.paths import Project
 from feedbench.target import Target
-from feedbench.verify.case import Case
-from feedbench.verify.conversation import DepartureError, RefusalError, converse
+from feedbench.verify.case import Case, Role
+from feedbench.verify.client_examination import examine_client
+from feedbench.verify.conditions import AT_ONCE, READY_DEADLINE_S, TIMEOUT_S, Conditions
+from feedbench.verify.server_examination import examine_server
 from feedbench.verify.verdicts import CaseVerdict, Verdicts
-
-TIMEOUT_S = 3.0
-READY_DEADLINE_S = 15.0
-# After so many servers that died, the rest of the cases would only take time to say the same.
-STARTS = 5
-LAST_MOMENT_S = 0.05
 
 
 def examine(
@@ -31,56 +23,51 @@ def examine(
     version: str | None = None,
     timeout_s: float = TIMEOUT_S,
     ready_deadline_s: float = READY_DEADLINE_S,
+    at_once: int = AT_ONCE,
 ) -> Verdicts:
-    """One verdict for each case, in their order. A server that dies is a failed case and is started anew."""
-    verdicts: list[CaseVerdict] = []
-    cause: TargetError | None = None
-    for _ in range(STARTS):
-        if len(verdicts) == len(cases):
-            break
-        try:
-            with serve(target, project=project, log=log, deadline_s=ready_deadline_s) as server:
-                for case in cases[len(verdicts) :]:
-                    verdicts.append(_verdict(case, server, timeout_s))
-                    if server.process.poll() is not None:
-                        break
-        except TargetError as error:
-            cause = error
-            break
-    verdicts += [_unreached(case, cause) for case in cases[len(verdicts) :]]
-    return Verdicts(target=target.name, version=version, cases=tuple(verdicts))
-
-
-def _verdict(case: Case, server: Server, timeout_s: float) -> CaseVerdict:
-    if case.model not in server.target.models:
-        return CaseVerdict(case.id, "unsupported", f"it does not serve /{case.model}")
-    try:
-        converse(case, server, timeout_s=timeout_s)
-    except RefusalError as refusal:
-        return CaseVerdict(case.id, "unsupported", str(refusal))
-    except (DepartureError, OSError) as departure:
-        death = _death(server)
-        return CaseVerdict(case.id, "fail", f"{departure}; {death}" if death else str(departure))
-    return CaseVerdict(case.id, "pass", None)
-
-
-def _death(server: Server) -> TargetError | None:
-    """Why the server is gone, None while it runs. Its sockets break a moment before its end can be seen."""
-    if server.ending is not None:
-        return None
-    with suppress(subprocess.TimeoutExpired):
-        server.process.wait(LAST_MOMENT_S)
-    try:
-        server.connect(timeout_s=TIMEOUT_S).close()
-    except OSError:
-        with suppress(subprocess.TimeoutExpired):
-            server.process.wait(TIMEOUT_S)
-    return server.cause_of_death()
-
-
-def _unreached(case: Case, cause: TargetError | None) -> CaseVerdict:
-    if isinstance(cause, UnsupportedError):
-        return CaseVerdict(case.id, "unsupported", str(cause))
-    return CaseVerdict(
-        case.id, "fail", str(cause) if cause else f"the server died {STARTS} times before this case"
+    """One verdict for each case of the target's roles, in their order."""
+    conditions = Conditions(
+        project=project, log=log, timeout_s=timeout_s, ready_deadline_s=ready_deadline_s, at_once=at_once
     )
+    for_it = [case for case in cases if case.role in roles(target)]
+    verdicts: dict[str, CaseVerdict] = {}
+    tried = []
+    for case in for_it:
+        if (reason := out_of_reach(case, target)) is None:
+            tried.append(case)
+        else:
+            verdicts[case.id] = CaseVerdict(case.id, "unsupported", reason)
+    server_cases = [case for case in tried if case.role == "server"]
+    for knobs in distinct_knobs(server_cases):
+        group = [case for case in server_cases if case.knobs == knobs]
+        verdicts |= examine_server(target, group, knobs=knobs, conditions=conditions)
+    client_cases = [case for case in tried if case.role == "client"]
+    verdicts |= examine_client(target, client_cases, conditions=conditions)
+    return Verdicts(target=target.name, version=version, cases=tuple(verdicts[case.id] for case in for_it))
+
+
+def roles(target: Target) -> set[Role]:
+    """Those that there is something to start for."""
+    found: set[Role] = set()
+    if target.server_command is not None:
+        found.add("server")
+    if target.echo_client_command is not None:
+        found.add("client")
+    return found
+
+
+def out_of_reach(case: Case, target: Target) -> str | None:
+    """Why the target's manifest says beforehand that it does not do this; None when it is to show it."""
+    if case.role == "server" and case.model not in target.models:
+        return f"it does not serve /{case.model}"
+    lacking = [f"{knob}={value}" for knob, value in case.knobs.items() if not target.takes(knob, value)]
+    return f"it has no {' or '.join(lacking)}" if lacking else None
+
+
+def distinct_knobs(cases: Iterable[Case]) -> list[dict[str, str]]:
+    """Each setting once, in the order of the cases: a server is started for each."""
+    found: list[dict[str, str]] = []
+    for case in cases:
+        if dict(case.knobs) not in found:
+            found.append(dict(case.knobs))
+    return found

@@ -13,15 +13,22 @@ from feedbench.target import Target
 
 Verdict = Literal["pass", "fail", "unsupported"]
 EXPECTED = "expected.json"
+# How the detail of a failure begins when the RFC says SHOULD, not MUST.
+ADVICE = "SHOULD: "
 
 
 @dataclass(frozen=True)
 class CaseVerdict:
-    """`detail` says what the server did instead; None when it passed."""
+    """`detail` says what the target did instead; of a pass, how it failed at a first try, or None."""
 
     id: str
     verdict: Verdict
     detail: str | None
+
+    @property
+    def is_advice(self) -> bool:
+        """Whether it fails what the RFC only advises."""
+        return self.verdict == "fail" and (self.detail or "").startswith(ADVICE)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,191 @@
+"""`feedbench capacity`: how many clients, or what rate, a server takes before it is late."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from feedbench.builder import build_targets
+from feedbench.cli.common import say
+from feedbench.errors import FeedbenchError
+from feedbench.host.pinning import Pinning, choose_pinning
+from feedbench.load import STAMP_PATH, Closed, Load, Payload
+from feedbench.measuring import measuring
+from feedbench.paths import SCHEMA, Project
+from feedbench.registry import discover
+from feedbench.service import serve
+from feedbench.units import format_duration, parse_duration
+
+if TYPE_CHECKING:  # they bring in numpy, which the other commands' help does without
+    from feedbench.capacity.probe import Limit, Probe
+    from feedbench.capacity.search import Capacity
+
+UNITS = {"clients": "clients", "rate": "messages/s"}  # by what is searched for
+QUANTILES = ("p50", "p90", "p95", "p99", "p99.9", "p99.99")  # those of load.json
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the command line."""
+    app.command("capacity", short_help="Search how many clients, or what rate, a server takes in time.")(
+        capacity
+    )
+
+
+def capacity(
+    what: Annotated[str, typer.Argument(metavar="TARGET | URL", help="A target, or a server that runs.")],
+    of: Annotated[
+        str, typer.Option("--of", metavar="clients|rate", help="What is searched for.")
+    ] = "clients",
+    quantile: Annotated[str, typer.Option(help="Which latency is to stay below.")] = "p95",
+    below: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Its limit. Without it, only the rate has to be kept."),
+    ] = None,
+    connections: Annotated[int, typer.Option(min=1, help="With --of rate.")] = 1,
+    payload: Annotated[str, typer.Option(help="binary:N, text:N, json:N or stamp.")] = "binary:108",
+    most: Annotated[
+        int | None, typer.Option(min=1, help="Nothing above is tried. [10000 clients, 1000000 messages/s]")
+    ] = None,
+    precision: Annotated[float, typer.Option(min=0.001, max=0.5, help="Share of the answer.")] = 0.05,
+    repeats: Annotated[int, typer.Option(min=1, help="Searches, for the interval.")] = 5,
+    duration: Annotated[str, typer.Option(metavar="TIME", help="Measured time of each experiment.")] = "1s",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Search the greatest load that a server answers in time: doubled until it fails, then narrowed.
+
+    Each load is decided by a majority of up to three experiments; the search is repeated, and the range of
+    the repeats is printed with their median.
+    """
+    from feedbench.capacity.probe import Limit, clients_experiment, rate_experiment
+    from feedbench.capacity.search import find_capacity
+
+    limit = Limit(_one_of(quantile, QUANTILES, "--quantile"), _duration(below) if below else None)
+    searched = _one_of(of, tuple(UNITS), "--of")
+    if searched == "clients" and limit.below_ns is None:
+        raise FeedbenchError("waiting clients keep every rate", hint="--below 5ms, or --of rate")
+    project = Project.find()
+    with measuring(project), _probe(what, project, payload, connections, _duration(duration)) as probe:
+        make = clients_experiment if searched == "clients" else rate_experiment
+        experiment = make(probe, limit)
+
+        unit = UNITS[searched]
+
+        def told(load: int) -> bool:
+            held = experiment(load)
+            say(f"{load} {unit}: {'in time' if held else 'late'}")
+            return held
+
+        found = find_capacity(
+            told,
+            least=1 if searched == "clients" else _least_rate(limit, probe.measure_s),
+            most=most or (10_000 if searched == "clients" else 1_000_000),
+            precision=precision,
+            repeats=repeats,
+        )
+    _show(what, searched, limit, found, as_json=as_json)
+
+
+@contextmanager
+def _probe(what: str, project: Project, payload: str, connections: int, measure_ns: int) -> Iterator[Probe]:
+    from feedbench.capacity.probe import Probe
+
+    pinning = choose_pinning()
+    parsed = _payload(payload)
+    load = Load(
+        pacer=Closed(in_flight=1),
+        connections=connections,
+        path=STAMP_PATH if parsed.kind == "stamp" else "/echo",
+        payload=parsed,
+        offer_deflate=False,
+        client="engine",
+        transport="epoll",
+        timeout_ns=2_000_000_000,
+    )
+    with _served(what, project, load.path, pinning) as (url, authority_file):
+        yield Probe(
+            engine=project.engine,
+            url=url,
+            load=load,
+            measure_s=measure_ns / 1e9,
+            warmup_s=min(0.2, measure_ns / 4e9),
+            cpu=pinning.engine_cpu,
+            authority_file=authority_file,
+        )
+
+
+@contextmanager
+def _served(what: str, project: Project, path: str, pinning: Pinning) -> Iterator[tuple[str, Path | None]]:
+    """The URL that was given, or that of the target's server for as long as the context lasts."""
+    if what.startswith(("ws://", "wss://")):
+        yield what, None
+        return
+    registry = discover(project)
+    target = registry.get(what)
+    receipt = build_targets([target], registry, project=project, say=say)[0]
+    if receipt.state != "built":
+        raise FeedbenchError(receipt.reason or receipt.state, where=what)
+    with TemporaryDirectory(prefix="feedbench-capacity-") as folder:
+        log = Path(folder) / "server.log"
+        with serve(target, project=project, log=log, cpus=pinning.targets or None) as service:
+            yield service.url(path), service.authority_file
+
+
+def _least_rate(limit: Limit, measure_s: float) -> int:
+    """The quantile needs so many messages, whatever their rate."""
+    from feedbench.analyze.quantiles import minimum_count, parse_quantile
+
+    if limit.below_ns is None:
+        return math.ceil(10 / measure_s)
+    return math.ceil(1.05 * minimum_count(parse_quantile(limit.quantile)) / measure_s)
+
+
+def _show(what: str, searched: str, limit: Limit, found: Capacity, *, as_json: bool) -> None:
+    if as_json:
+        document = {"schema": SCHEMA, "what": what, "of": searched, **asdict(limit), **asdict(found)}
+        print(json.dumps(document))
+        return
+    unit = UNITS[searched]
+    rule = (
+        "at the offered rate"
+        if limit.below_ns is None
+        else f"with {limit.quantile} below {format_duration(limit.below_ns)}"
+    )
+    if found.value == 0:
+        print(f"{what}: not even the least load {rule}")
+        return
+    least = "at least " if found.at_least else ""
+    low, high = found.interval
+    print(
+        f"{what}: {least}{found.value:,} {unit} {rule} (range of {len(found.estimates)}: {low:,} to {high:,})"
+    )
+
+
+def _duration(text: str) -> int:
+    try:
+        duration_ns = parse_duration(text)
+    except ValueError as error:
+        raise FeedbenchError(str(error), hint="for example 5ms") from error
+    if duration_ns == 0:
+        raise FeedbenchError("a time of 0 leaves nothing to measure", hint="for example 5ms")
+    return duration_ns
+
+
+def _payload(text: str) -> Payload:
+    kind, _, size = text.partition(":")
+    if text != "stamp" and not (kind in ("binary", "text", "json") and size.isascii() and size.isdigit()):
+        raise FeedbenchError(f'"{text}" is no payload', hint="binary:108, text:37, json:150 or stamp")
+    return Payload.parse(text)
+
+
+def _one_of(value: str, known: tuple[str, ...], option: str) -> str:
+    if value not in known:
+        raise FeedbenchError(f'{option} is "{value}"', hint="one of " + ", ".join(known))
+    return value

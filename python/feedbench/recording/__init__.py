@@ -1,0 +1,1 @@
+"""Recordings: what a WebSocket delivered, a line a frame, as `feedbench exchange --replay` plays it."""
