@@ -1,13 +1,17 @@
 # make bench          sets up what it needs, builds the targets, runs scenarios/quick.toml (at most 5 minutes), prints the ranking, writes report.html
 # make test           sets up the same way; format, lint, types, then every test
+# make conformance    unmodified exchange clients from the registries against the simulated exchange, compared message by message
 # make bench-engine   the engine against the raw epoll loop, interleaved on the same two cores
+# make bench-exchange  the simulated exchange against raw loops of writes, interleaved on the same two cores
+# make servers        sets up every server target that this machine can have, and ranks them all: scenarios/servers/all.toml
 # make salih          the first paper's campaign, re-run (about 1½ hours)
+# make tomasetti      the second paper's ramp to 10,000 connections, re-run (hours; ^C and again goes on: feedbench ramp RUN_DIR)
 SHELL := /bin/bash
 FEEDBENCH := .venv/bin/feedbench
 CARGO = $(shell cat .feedbench/cargo)
 PIP_COMPILE := pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links --no-header
 .DEFAULT_GOAL := bench
-.PHONY: setup setup-test bench test lint format bench-engine salih lock clean
+.PHONY: setup setup-test setup-targets bench servers test conformance lint format bench-engine bench-exchange salih tomasetti lock clean
 
 setup:
 	@setup/setup.sh bench
@@ -15,12 +19,20 @@ setup:
 setup-test:
 	@setup/setup.sh test
 
+setup-targets:
+	@setup/setup.sh targets
+
 bench: setup
 	@$(FEEDBENCH) run scenarios/quick.toml
 
 test: setup-test lint
 	$(CARGO) test --workspace --locked --quiet
-	.venv/bin/pytest --quiet
+	.venv/bin/pytest --quiet --ignore=tests/targets
+	.venv/bin/pytest --quiet --numprocesses=4 tests/targets
+
+conformance: setup
+	$(CARGO) build --release --locked --quiet -p feedbench-exchange-server
+	@PYTHONPATH=conformance/exchange .venv/bin/python -m exchange_conformance
 
 lint: setup-test
 	@setup/lint.sh
@@ -34,8 +46,18 @@ format: setup-test
 bench-engine: setup
 	@setsid --wait bash -c '{ echo -20 >/proc/self/autogroup; } 2>/dev/null; exec target/release/feedbench-engine limit'
 
+bench-exchange: setup
+	$(CARGO) build --release --locked --quiet -p feedbench-exchange-server --example limit
+	@setsid --wait bash -c '{ echo -20 >/proc/self/autogroup; } 2>/dev/null; exec target/release/examples/limit'
+
+servers: setup-targets
+	@$(FEEDBENCH) run scenarios/servers/all.toml
+
 salih: setup
 	@$(FEEDBENCH) run scenarios/papers/salih.toml
+
+tomasetti: setup
+	@$(FEEDBENCH) ramp scenarios/papers/tomasetti.toml
 
 # Compiles the locked requirements anew; no index's address goes in.
 lock:
