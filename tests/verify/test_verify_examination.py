@@ -13,9 +13,12 @@ from feedbench.launch import Server, serve
 from feedbench.paths import Project
 from feedbench.target import Target, read_target
 from feedbench.verify import server_examination
+from feedbench.verify.attempt import Attempt, verdict_on
 from feedbench.verify.case import Case, read_cases
+from feedbench.verify.departure import DepartureError
 from feedbench.verify.examination import examine
 from feedbench.verify.server_examination import STARTS
+from feedbench.verify.server_peer import ServerPeer
 from feedbench.verify.verdicts import (
     CaseVerdict,
     Verdicts,
@@ -68,6 +71,28 @@ def test_a_case_that_could_slow_a_server_down_has_one_to_itself(
     verdicts = examine(fake, cases, project=PROJECT, log=tmp_path / "log")
     assert [case.verdict for case in verdicts.cases] == ["pass"] * 4
     assert len(starts) == 3
+
+
+@pytest.mark.end_to_end
+def test_what_the_rfc_leaves_open_is_tried_alone_too_before_it_counts_as_unsupported(
+    fake: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    honest = Attempt.of
+
+    def departing_at_first(case: Case, peer: ServerPeer) -> Attempt:
+        tried.append(case.id)
+        if tried.count(case.id) == 1:
+            return Attempt(case, verdict_on(case, DepartureError("the connection broke")), departed=True)
+        return honest(case, peer)
+
+    monkeypatch.setattr(Attempt, "of", departing_at_first)
+    (case,) = some_cases("control.ping.thousand")
+    assert case.level == "may"
+    (verdict,) = examine(fake, [case], project=PROJECT, log=tmp_path / "log").cases
+    assert tried == [case.id] * 2
+    assert verdict.verdict == "pass"
+    assert verdict.detail == "alone; beside other connections: MAY: the connection broke"
 
 
 @pytest.mark.end_to_end

@@ -17,10 +17,13 @@ from feedbench.verify.verdicts import ADVICE, CaseVerdict
 
 @dataclass(frozen=True)
 class Attempt:
-    """`silent`: it failed by a timeout, which another try may mend."""
+    """`departed`: it did not go as the case says, nor was it refused; another try may mend that.
+    `silent`: by a timeout.
+    """
 
     case: Case
     verdict: CaseVerdict
+    departed: bool = False
     silent: bool = False
 
     def remembering(self, first: Attempt) -> Attempt:
@@ -37,9 +40,10 @@ class Attempt:
         except (RefusalError, UnsupportedError) as refusal:
             return cls(case, CaseVerdict(case.id, "unsupported", str(refusal)))
         except DepartureError as departure:
-            return cls(case, verdict_on(case, departure), isinstance(departure, SilenceError))
+            silent = isinstance(departure, SilenceError)
+            return cls(case, verdict_on(case, departure), departed=True, silent=silent)
         except TargetError as error:
-            return cls(case, CaseVerdict(case.id, "fail", str(error)))
+            return cls(case, CaseVerdict(case.id, "fail", str(error)), departed=True)
         return cls(case, CaseVerdict(case.id, "pass", None))
 
 

@@ -24,11 +24,11 @@ DURATION_S = 0.7
 def examine_client(
     target: Target, cases: Sequence[Case], *, conditions: Conditions
 ) -> dict[str, CaseVerdict]:
-    """A verdict for each case, by id. What fails is tried again: its time may have been up too soon."""
+    """A verdict for each case, by id. What departs is tried again: its time may have been up too soon."""
     at_once = min(conditions.at_once, AT_ONCE)
     found = attempts(cases, partial(_attempt, target, conditions, 1.0), at_once=at_once)
-    failed = [attempt.case for attempt in found if attempt.verdict.verdict == "fail"]
-    found += attempts(failed, partial(_attempt, target, conditions, PATIENCE), at_once=at_once)
+    departed = [attempt.case for attempt in found if attempt.departed]
+    found += attempts(departed, partial(_attempt, target, conditions, PATIENCE), at_once=at_once)
     return {attempt.case.id: attempt.verdict for attempt in found}
 
 

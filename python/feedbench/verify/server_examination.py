@@ -1,8 +1,8 @@
 """A target's server put through cases: many connections at once, and one by one where that is not enough.
 
-What fails in the crowd is tried again by itself. A server that dies under the crowd does not tell at which
-case. Then those that did not pass are tried alone, with a fresh server after each death. A case that asks for
-one has a server of its own from the start.
+What departs from its case in the crowd is tried again by itself. A server that dies under the crowd does not
+tell at which case. Then those that departed are tried alone, with a fresh server after each death. A case
+that asks for one has a server of its own from the start.
 """
 
 from __future__ import annotations
@@ -61,22 +61,21 @@ class _ServerExamination:
         except TargetError as error:
             self._unreached(cases, error)
             return []
-        self.verdicts |= {attempt.case.id: attempt.verdict for attempt in found}
-        if survived:
-            return []
-        return [case for case in cases if self.verdicts[case.id].verdict == "fail"]
+        last = {attempt.case.id: attempt for attempt in found}
+        self.verdicts |= {name: attempt.verdict for name, attempt in last.items()}
+        return [] if survived else [case for case in cases if last[case.id].departed]
 
     def _again(self, found: Sequence[Attempt], server: Server) -> list[Attempt]:
-        """What failed, without the crowd: a case is one conversation, and silence may be the machine's."""
-        failed = [attempt for attempt in found if attempt.verdict.verdict == "fail"]
-        silent = [attempt.case for attempt in failed if attempt.silent]
-        told = [attempt.case for attempt in failed if not attempt.silent]
+        """What departed, without the crowd: a case is one conversation, and silence may be the machine's."""
+        departed = [attempt for attempt in found if attempt.departed]
+        silent = [attempt.case for attempt in departed if attempt.silent]
+        told = [attempt.case for attempt in departed if not attempt.silent]
         # So many long silences one after the other would take minutes, to say the same.
         at_once = 1 if len(silent) <= SILENT_ONE_BY_ONE else self.conditions.at_once
         patience_s = self.conditions.last_timeout_s
         second = self._try(told, server, patience_s, at_once=1)
         second += self._try(silent, server, patience_s, at_once=at_once)
-        first = {attempt.case.id: attempt for attempt in failed}
+        first = {attempt.case.id: attempt for attempt in departed}
         return [attempt.remembering(first[attempt.case.id]) for attempt in second]
 
     def one_by_one(self, cases: Sequence[Case]) -> None:
