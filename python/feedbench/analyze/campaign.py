@@ -8,6 +8,7 @@ from itertools import combinations
 from feedbench.analyze.advice import Code, advice
 from feedbench.analyze.cells import MeasuredCell, measure_cell, settle_warmup
 from feedbench.analyze.controls import judge_sentinels
+from feedbench.analyze.crossing import find_crossings
 from feedbench.analyze.evidence import Evidence, read_evidence
 from feedbench.analyze.gates import RoundGates, judge_round
 from feedbench.analyze.options import MATERIAL, differences
@@ -64,6 +65,7 @@ def find(evidence: Evidence) -> Findings:
         not_measured=tuple(_not_measured(evidence, cells)),
         advice=tuple(_advice(evidence, questions, cells, options)),
         targets=tuple(target_findings(evidence)),
+        crossings=find_crossings(plan, values, questions),
         complete=_complete(evidence),
         repeat=f"feedbench run runs/{evidence.run.path.resolve().name}/scenario.toml --seed {plan.seed}",
     )

@@ -33,6 +33,30 @@ def sign_flip_p(differences: Sequence[float], *, seed: int) -> float:
     return (extreme + 1) / (sums.size + 1)
 
 
+def sign_flip_p_of_vectors(vectors: NDArray[np.float64], *, seed: int) -> float:
+    """p of the mean vector being zero, from one vector a block (row): the length of the mean under all
+    choices of signs of whole blocks. `seed` matters beyond EXACT_UP_TO blocks only.
+
+    One test for all elements together, exact for any dependence among the elements of a block.
+    """
+    # Lengths of sums stay the same in the at most B dimensions that B vectors span.
+    points = np.linalg.qr(vectors.T).R.T
+    blocks = len(points)
+    # Sums of the same numbers in another order differ in their last bits; such a tie must count as a tie.
+    tolerance = 1e-9 * float((points**2).sum()) * blocks
+    observed = float((points.sum(axis=0) ** 2).sum())
+    if blocks <= EXACT_UP_TO:
+        sums = points[:1]
+        for point in points[1:]:
+            sums = np.concatenate((sums + point, sums - point))
+        lengths = (sums**2).sum(axis=1)
+        return int(np.count_nonzero(lengths >= observed - tolerance)) / len(lengths)
+    signs = np.random.default_rng(seed).integers(0, 2, (MONTE_CARLO_DRAWS, blocks), np.int8) * 2 - 1
+    lengths = ((signs @ points) ** 2).sum(axis=1)
+    # The observed signs are one more draw, without which p could be 0 (Phipson & Smyth 2010).
+    return (int(np.count_nonzero(lengths >= observed - tolerance)) + 1) / (len(lengths) + 1)
+
+
 def null_mean_bound(differences: Sequence[float], share: float, *, seed: int) -> float:
     """What |mean| stays within in `share` of all choices of signs; 0 without differences."""
     if not differences:

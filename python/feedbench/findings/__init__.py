@@ -6,6 +6,7 @@ so whoever only reads findings need not load what the analysis computes with.
 
 from feedbench.findings.cell import CellFinding, Estimate
 from feedbench.findings.comparison import Comparison, ControlFinding, Decision, Interval, SentinelFinding
+from feedbench.findings.crossing import CrossingFinding, LevelEffect, OwnPairs, PartFinding
 from feedbench.findings.question import (
     DroppedBlock,
     GateFinding,
@@ -28,6 +29,7 @@ __all__ = [
     "CellFinding",
     "Comparison",
     "ControlFinding",
+    "CrossingFinding",
     "Decision",
     "DroppedBlock",
     "Estimate",
@@ -36,8 +38,11 @@ __all__ = [
     "ImpossibleFinding",
     "Interval",
     "LatencyEstimate",
+    "LevelEffect",
     "NotMeasured",
     "OptionsFinding",
+    "OwnPairs",
+    "PartFinding",
     "QuestionFinding",
     "Ranked",
     "SentinelFinding",

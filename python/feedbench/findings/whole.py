@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from feedbench.errors import RunDirectoryError
 from feedbench.findings.cell import CellFinding, Estimate
+from feedbench.findings.crossing import CrossingFinding
 from feedbench.findings.question import QuestionFinding
 from feedbench.paths import SCHEMA, read_json
 from feedbench.typed_json import from_json, to_json
@@ -83,6 +84,7 @@ class Findings:
     complete: bool
     repeat: str
     targets: tuple[TargetFinding, ...] = ()
+    crossings: tuple[CrossingFinding, ...] = ()
 
     @classmethod
     def from_json(cls, document: Any) -> Findings:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from feedbench.findings import (
     Advice,
     CellFinding,
+    CrossingFinding,
     Findings,
     ImpossibleFinding,
     NotMeasured,
@@ -17,6 +18,7 @@ from feedbench.findings import (
 )
 from feedbench.findings.whole import Severity
 from feedbench.report import sentences
+from feedbench.report.crossing import CrossingSection, crossing_section
 from feedbench.report.facts import facts
 from feedbench.report.figures.blocks import block_figures
 from feedbench.report.figures.clients import client_figures
@@ -94,6 +96,7 @@ class Content:
     badges: list[Badge]
     headline: list[Figure]
     refused: Sequence[ImpossibleFinding]
+    crossings: list[CrossingSection]
     paired: list[Figure]
     questions: list[QuestionSection]
     clients: list[Figure]
@@ -118,9 +121,10 @@ class Content:
     def figures(self) -> list[Figure]:
         """Every figure, once."""
         inside = [figure for section in self.questions for figure in (*section.ranking, *section.more)]
+        crossed = [figure for section in self.crossings for figure in section.figures]
         groups = [self.paper.printed, *self.paper.measured] if self.paper else []
         beside = [figure for group in groups for figure in group.figures]
-        return [*self.headline, *self.paired, *inside, *self.clients, *beside, *self.resources]
+        return [*self.headline, *crossed, *self.paired, *inside, *self.clients, *beside, *self.resources]
 
     @property
     def sections(self) -> list[tuple[str, str]]:
@@ -129,6 +133,7 @@ class Content:
             ("answer", "Answer", True),
             ("refused", "Refused", bool(self.refused)),
             ("paper", "The paper", self.paper is not None),
+            ("crossings", "Client or server", bool(self.crossings)),
             ("paired", "Pair by pair", bool(self.paired)),
             ("questions", "Questions" if len(self.questions) > 1 else "Ranking", bool(self.questions)),
             ("clients", "Clients", bool(self.clients)),
@@ -164,6 +169,7 @@ def content(
         badges=sentences.badges(headline, findings.cells, complete=findings.complete) if headline else [],
         headline=ranking_figures(headline)[:1] if headline and headline.compare == "target" else [],
         refused=findings.impossible,
+        crossings=[_crossing_section(crossing) for crossing in findings.crossings],
         paired=arranged(paired_figures(findings)),
         questions=[
             _question_section(question, findings, headline, conformance or {})
@@ -187,6 +193,11 @@ def content(
         files=list(files),
         glossary=GLOSSARY,
     )
+
+
+def _crossing_section(crossing: CrossingFinding) -> CrossingSection:
+    section = crossing_section(crossing)
+    return replace(section, figures=arranged(section.figures))
 
 
 def _client_figures(findings: Findings, quantile: str) -> list[Figure]:
