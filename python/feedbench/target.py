@@ -74,6 +74,8 @@ class Target:
     knobs: Mapping[str, tuple[str, ...]]
     options: Mapping[str, str]
     debug_commands: tuple[Command, ...] | None = None
+    feed_client_command: Command | None = None
+    relay_command: Command | None = None
 
     @property
     def id(self) -> str:
@@ -110,8 +112,7 @@ def read_target(folder: Path, *, root: Path) -> Target:
         problems.append(
             Problem(("name",), f'the name "{content["name"]}" is not the folder\'s', f'write "{name}"')
         )
-    if "server" in content["roles"] and "server" not in content["run"]:
-        problems.append(Problem(("roles",), "a server wants [run.server]", "say how it is started"))
+    problems += _role_problems(content)
     if content["status"] == "on-hold" and "reason" not in content:
         problems.append(Problem(("status",), "a target on hold wants a reason", 'add reason = "…"'))
     lock = content["build"].get("lock")
@@ -123,6 +124,21 @@ def read_target(folder: Path, *, root: Path) -> Target:
     problems += _shared_problems(content)
     document.refuse(problems)
     return _target(name, folder, content)
+
+
+def _role_problems(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """Who claims a role says how it is started in it, and the other way round."""
+    roles, models, run = content["roles"], content["models"], content["run"]
+    if "server" in roles and "server" not in run:
+        yield Problem(("roles",), "a server wants [run.server]", "say how it is started")
+    if "relay" in roles and "relay" not in run:
+        yield Problem(("roles",), "a relay wants [run.relay]", "say how it is started")
+    if "client" in run and not ("client" in roles and "feed" in models):
+        yield Problem(
+            ("run", "client"),
+            "a feed client has the role client and the model feed",
+            'add "client" to roles and "feed" to models',
+        )
 
 
 def _need_problems(needs: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
@@ -222,6 +238,8 @@ def _target(name: str, folder: Path, content: Mapping[str, Any]) -> Target:
         toolchain_command=tuple(content["toolchain"]["command"]),
         server_command=_command(run, "server"),
         echo_client_command=_command(run, "echo_client"),
+        feed_client_command=_command(run, "client"),
+        relay_command=_command(run, "relay"),
         knobs={
             **{knob: tuple(values) for knob, values in content["knobs"].items()},
             **(SERVER_KNOBS if "server" in content["roles"] else {}),
