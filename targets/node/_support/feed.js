@@ -1,0 +1,192 @@
+// What the JavaScript feed clients share: command line, environment, record, ends (spec/feed.md).
+import { existsSync, readFileSync } from 'node:fs';
+import process from 'node:process';
+import { monotonicNs } from './monotonic.js';
+import { SqliteSink } from './sqlite_sink.js';
+import { SqliteBehindSink } from './sqlite_behind_sink.js';
+import { StampsSink } from './stamps_sink.js';
+
+const FAILED = 1;
+const WRONG_USAGE = 2;
+const UNSUPPORTED = 127;
+const EXIT_FILE_EVERY_MS = 250;
+const CLOSING_AT_MOST_MS = 1000; // a peer that does not answer the close frame is left after that
+const ABNORMAL_CLOSURE = 1006; // what libraries report when there was no close frame (RFC 6455, section 7.1.5)
+
+const sinks = {
+  stamps: StampsSink,
+  sqlite: SqliteSink,
+  sqlite_behind: SqliteBehindSink,
+};
+
+function end(status, line) {
+  console.error(String(line).split('\n', 1)[0]);
+  process.exit(status);
+}
+
+/** The variable's value, the first of `allowed` when it is unset. */
+function knob(name, allowed) {
+  const value = process.env[name] ?? allowed[0];
+  if (!allowed.includes(value))
+    end(UNSUPPORTED, `${name}=${value}: this client can't do that`);
+  return value;
+}
+
+function readArguments() {
+  const [exchange, domain, port, stream] = process.argv.slice(2);
+  if (stream === undefined)
+    end(WRONG_USAGE, 'usage: client EXCHANGE DOMAIN PORT STREAM');
+  if (!/^\d+$/.test(port) || Number(port) > 65535)
+    end(WRONG_USAGE, `the port is ${port}: say a number up to 65535`);
+  const origin = domain.startsWith('ws://') ? domain : `wss://${domain}`;
+  return { exchange, stream, url: `${origin}:${port}${stream}` };
+}
+
+function readDelayNs() {
+  const value = process.env.FEEDBENCH_DELAY_NS ?? '0';
+  if (!/^\d+$/.test(value))
+    end(UNSUPPORTED, `FEEDBENCH_DELAY_NS=${value}: say a whole number`);
+  return BigInt(value);
+}
+
+/** Makes the control, whose messages are late by a known time. */
+function spin(delayNs) {
+  const until = monotonicNs() + delayNs;
+  while (monotonicNs() < until);
+}
+
+function readAuthority(file) {
+  try {
+    return file && readFileSync(file, 'utf8');
+  } catch (error) {
+    return end(FAILED, `cannot read FEEDBENCH_CA_FILE: ${error.message}`);
+  }
+}
+
+/** Opens the sink that the environment names; undefined for `none`. */
+async function openSink(details) {
+  const name = knob('FEEDBENCH_SINK', [...Object.keys(sinks), 'none']);
+  if (name === 'none') return undefined;
+  const file = process.env.FEEDBENCH_OUTPUT;
+  if (!file)
+    end(WRONG_USAGE, 'FEEDBENCH_OUTPUT names no file for what is received');
+  try {
+    return await sinks[name].open(file, details, (error) =>
+      end(FAILED, `cannot write ${file}: ${error.message}`),
+    );
+  } catch (error) {
+    return end(FAILED, `cannot write ${file}: ${error.message}`);
+  }
+}
+
+/** One connection to one exchange, from the command line to the exit status. */
+export class Feed {
+  #exitFile = process.env.FEEDBENCH_EXIT_FILE;
+  #parse = knob('FEEDBENCH_PARSE', ['off', 'on']) === 'on';
+  #logMessages = knob('FEEDBENCH_LOG_MESSAGES', ['false', 'true']) === 'true';
+  #delayNs = readDelayNs();
+  #isConnected = false;
+  #isEnding = false;
+  #hasEnded = false;
+  #problem = 'connection ended without a close frame';
+  #sink;
+
+  /** Settings are read, the sink is open; a wrong setting has ended the program. */
+  static async open(target, { deflate: canDeflate }) {
+    const feed = new Feed();
+    const { exchange, stream, url } = readArguments();
+    feed.url = url;
+    const subscribe = process.env.FEEDBENCH_SUBSCRIBE;
+    feed.subscriptions = subscribe?.split('\n') ?? [];
+    knob('FEEDBENCH_STAMP', ['after']); // there is no receive call: messages come as events
+    const deflate = canDeflate ? ['default', 'off', 'on'] : ['default', 'off'];
+    feed.deflate = { off: false, on: true }[knob('FEEDBENCH_DEFLATE', deflate)]; // undefined: the library's default
+    feed.authority = readAuthority(process.env.FEEDBENCH_CA_FILE); // PEM; undefined: the system's
+    feed.#sink = await openSink({ target, exchange, stream, subscribe });
+    return feed;
+  }
+
+  connected() {
+    this.#isConnected = true;
+    this.#write(() =>
+      this.#sink?.connected({ ns: monotonicNs(), ms: Date.now() }),
+    );
+  }
+
+  /** Records a message: text as a string or as its UTF-8 bytes, binary as bytes. */
+  receive(data, isBinary) {
+    if (this.#delayNs > 0n) spin(this.#delayNs);
+    const at = { ns: monotonicNs(), ms: Date.now() };
+    if (this.#hasEnded) return;
+    this.#write(() => this.#sink?.message(at, data, isBinary));
+    if (this.#parse && !isBinary) parse(data);
+    if (this.#logMessages) console.log(data.toString());
+  }
+
+  /** Keeps what the library reports as an error; its close event follows. */
+  failed(problem) {
+    this.#problem = problem;
+  }
+
+  closed(code, reason) {
+    if (this.#isEnding) this.#finish(0, '');
+    else if (!this.#isConnected)
+      end(FAILED, `cannot connect to ${this.url}: ${this.#problem}`);
+    else if (code === ABNORMAL_CLOSURE)
+      this.#finish(FAILED, `lost: ${this.#problem}`);
+    else this.#finish(FAILED, `closed: ${code} ${reason}`.trimEnd());
+  }
+
+  /** Calls `close`, which starts the closing handshake, when SIGTERM or the exit file ask for the end. */
+  closeWhenAsked(close) {
+    const stop = () => {
+      if (this.#isEnding) return;
+      this.#isEnding = true;
+      setTimeout(() => this.#finish(0, ''), CLOSING_AT_MOST_MS);
+      close();
+    };
+    for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, stop);
+    if (!this.#exitFile) return;
+    setInterval(() => {
+      if (existsSync(this.#exitFile)) stop();
+    }, EXIT_FILE_EVERY_MS);
+  }
+
+  async #finish(status, reason) {
+    if (this.#hasEnded) return;
+    if (!this.#isConnected) process.exit(status); // asked to end before there was anything to record
+    this.#hasEnded = true;
+    const at = { ns: monotonicNs(), ms: Date.now() };
+    try {
+      await this.#sink?.end(at, reason);
+    } catch (error) {
+      this.#cannotWrite(error);
+    }
+    if (reason) end(status, reason);
+    process.exit(status);
+  }
+
+  #write(step) {
+    try {
+      step();
+    } catch (error) {
+      this.#cannotWrite(error);
+    }
+  }
+
+  #cannotWrite(error) {
+    end(
+      FAILED,
+      `cannot write ${process.env.FEEDBENCH_OUTPUT}: ${error.message}`,
+    );
+  }
+}
+
+/** What decoding costs is what FEEDBENCH_PARSE is for; a text that is no JSON is recorded like any other. */
+function parse(text) {
+  try {
+    JSON.parse(text);
+  } catch {
+    // recorded already
+  }
+}
