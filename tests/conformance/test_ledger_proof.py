@@ -57,6 +57,14 @@ def test_a_payload_of_two_streams_belongs_to_the_one_that_was_subscribed_to() ->
     assert (proof.found, proof.lost) == (4, {})
 
 
+def test_of_two_payloads_with_one_length_and_checksum_the_one_that_is_due_was_received() -> None:
+    one, other = '{"p":"29685295"}', '{"p":"32060020"}'
+    assert key_of(one.encode()) == key_of(other.encode())
+    sent = ledger(("a1", 1), (one, 2), ("a2", 1), ("a3", 1), (other, 1), ("a4", 1))
+    proof = prove(payloads("a1", one, "a2", "a3", other, "a4"), sent)
+    assert (proof.found, proof.complaint) == (6, None)
+
+
 def test_numbers_that_are_counted_for_each_connection_are_left_out() -> None:
     assert key_of(b'{"sequence_num":7,"x":1}') == key_of(b'{"sequence_num":12345,"x":1}')
     assert key_of(b'{"socket_sequence":7}') == key_of(b'{"socket_sequence":8}')

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import struct
-import zlib
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,15 +10,14 @@ from functools import cached_property
 from pathlib import Path
 
 from exchange_conformance.errors import ConformanceError
+from feedbench.errors import RunDirectoryError
+from feedbench.feed import ledger as of_run
+from feedbench.feed.ledger import ALL_SUBSCRIBERS, key_of
 
-MAGIC, VERSION, RECORD_BYTES = b"FBLEDGER", 1, 64
-# kind, fault, zero, stream, born, scheduled, sent, sequence, connection, recipients, bytes, CRC, spread
-MESSAGE = struct.Struct("<BBHIQQQQIIIII")
-NAME = struct.Struct("<BBHI52s")
-ALL_SUBSCRIBERS = 0xFFFFFFFF
+__all__ = ["ALL_SUBSCRIBERS", "Ledger", "Proof", "Sent", "key_of", "prove", "read_ledger"]
+
 Key = tuple[int, int]
-# Numbers that an exchange counts for each connection; length and CRC leave their digits out.
-PER_CONNECTION = re.compile(rb'("(?:sequence_num|socket_sequence)":)\d+')
+_COLUMNS = ("stream", "connection", "recipients", "fault", "bytes", "crc32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +38,15 @@ class Candidates:
     def __init__(self, messages: Sequence[Sent]) -> None:
         self.messages = messages
         self.places: defaultdict[Key, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        self.streams: defaultdict[int, list[int]] = defaultdict(list)
         for index, record in enumerate(messages):
             self.places[record.key][record.stream].append(index)
+            self.streams[record.stream].append(index)
+
+    def passed_over(self, stream: int, here: int, there: int) -> int:
+        """How many messages of the stream lie between two places."""
+        low, high = sorted((here, there))
+        return bisect_left(self.streams[stream], high) - bisect_right(self.streams[stream], low)
 
 
 @dataclass(frozen=True)
@@ -66,35 +69,16 @@ class Ledger:
 
 def read_ledger(path: Path) -> Ledger:
     """Reads up to the first record that is missing, cut or damaged; ConformanceError if it is no ledger."""
-    data = path.read_bytes()
-    if data[:8] != MAGIC or int.from_bytes(data[8:12], "little") != VERSION:
-        raise ConformanceError(
-            f"{path} is not a ledger of version {VERSION}: was the exchange stopped early?"
-        )
-    messages: list[Sent] = []
-    names: defaultdict[int, bytes] = defaultdict(bytes)
-    starts = range(16 + int.from_bytes(data[12:16], "little"), len(data) - RECORD_BYTES + 1, RECORD_BYTES)
-    for records, at in enumerate(starts):
-        body, checksum = data[at : at + 60], int.from_bytes(data[at + 60 : at + 64], "little")
-        if zlib.crc32(body) != checksum:
-            break
-        match body[0]:
-            case 1:
-                _, fault, _, stream, *_, connection, recipients, length, crc, _ = MESSAGE.unpack(body)
-                messages.append(Sent(stream, connection, recipients, fault, (length, crc)))
-            case 2:
-                _, length, _, stream, text = NAME.unpack(body)
-                names[stream] += text[:length]
-            case 3:
-                complete = int.from_bytes(body[8:16], "little") == records
-                return Ledger(messages, {key: name.decode() for key, name in names.items()}, complete)
-    return Ledger(messages, {key: name.decode() for key, name in names.items()}, complete=False)
-
-
-def key_of(payload: bytes) -> Key:
-    """Length and CRC-32 by which the ledger knows a payload."""
-    shared = PER_CONNECTION.sub(rb"\1", payload)
-    return len(shared), zlib.crc32(shared)
+    try:
+        ledger = of_run.read_ledger(path)
+    except RunDirectoryError as error:
+        raise ConformanceError(str(error)) from error
+    columns = (ledger.messages[name].tolist() for name in _COLUMNS)
+    messages = [
+        Sent(stream, connection, recipients, fault, (length, crc))
+        for stream, connection, recipients, fault, length, crc in zip(*columns, strict=True)
+    ]
+    return Ledger(messages, dict(ledger.names), ledger.complete)
 
 
 @dataclass(frozen=True)
@@ -133,8 +117,9 @@ def _prove(payloads: Sequence[bytes], candidates: Candidates, names: Mapping[int
 
     The same payload may have been sent more than once, long before the connection was there too. So the
     search goes out from a message that the ledger holds once, forward to the next record of the same payload
-    and backward to the last one. A payload may belong to several streams as well (a ticker by two triggers):
-    it is looked for first in the stream that holds most of the connection's messages.
+    and backward to the last one. Two streams may hold the same payload (a ticker by two triggers), or two
+    payloads of one length and one CRC-32, which happens in every tenth run of 30,000 messages. It is of the
+    stream in which it passes the fewest over; of those, of the one with most of the connection's messages.
     """
     messages, places = candidates.messages, candidates.places
     keys = [key_of(payload) for payload in payloads]
@@ -150,13 +135,16 @@ def _prove(payloads: Sequence[bytes], candidates: Candidates, names: Mapping[int
     for order, step in ((range(anchor, len(keys)), 1), (range(anchor - 1, -1, -1), -1)):
         at: dict[int, int] = {}
         for position in order:
-            of_streams: dict[int, list[int]] = places.get(keys[position], defaultdict(list))
-            for stream in sorted(of_streams, key=lambda stream: -popularity[stream]):
-                place = _beyond(of_streams[stream], at.get(stream, start - step), step)
-                if place is not None:
-                    at[stream] = place
-                    taken[stream].add(place)
-                    break
+            reached = []
+            for stream, of_stream in places.get(keys[position], {}).items():
+                here = at.get(stream, start - step)
+                if (place := _beyond(of_stream, here, step)) is not None:
+                    passed = candidates.passed_over(stream, here, place)
+                    reached.append((passed, -popularity[stream], stream, place))
+            if reached:
+                _, _, stream, place = min(reached)
+                at[stream] = place
+                taken[stream].add(place)
             else:
                 strangers.append(payloads[position].decode(errors="replace"))
     lost = {}
