@@ -110,7 +110,7 @@ class Server:
 
     def wait_ready(self, *, deadline_s: float) -> None:
         """Returns when all its paths have answered a handshake; TargetError when it dies or time is over."""
-        paths = [f"/{model}" for model in self.target.models]
+        paths = [f"/{model}" for model in self.target.served_models]
         give_up = time.monotonic() + deadline_s
         last = "it never listened"
         while time.monotonic() < give_up:

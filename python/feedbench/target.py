@@ -85,6 +85,11 @@ class Target:
     def on_hold(self) -> bool:
         return self.status == "on-hold"
 
+    @property
+    def served_models(self) -> tuple[str, ...]:
+        """What it answers for as a server: a feed is what its client follows."""
+        return tuple(model for model in self.models if model != "feed")
+
     def commands(self, mode: str) -> tuple[Command, ...]:
         """What builds it in this mode: the manifest's own, or debug."""
         if mode == DEBUG and self.debug_commands is not None:
