@@ -109,6 +109,14 @@ def test_what_was_hardly_measured_is_left_out_by_name(tmp_path: Path) -> None:
     assert one.withheld is None
 
 
+def test_where_every_block_was_lost_nothing_is_split(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    lost = {cell.id: CellValues({"p50": {}}, {}, None, None) for cell in plan.cells}
+    one = crossings(plan, lost)[0]
+    assert (one.blocks, one.typical_ns, one.parts) == (0, (), ())
+    assert one.withheld is not None
+
+
 def test_after_a_failed_sentinel_nothing_is_split(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
     values = values_of(plan)

@@ -41,7 +41,7 @@ class _Table:
             ]
             for block in self.blocks()
         ]
-        return np.array(rows, np.float64).reshape(-1, len(self.clients), len(self.servers))
+        return np.array(rows, np.float64).reshape(len(rows), len(self.clients), len(self.servers))
 
 
 def find_crossings(
