@@ -29,6 +29,7 @@ COMMANDS = (
     "ceiling",
     "exchange",
     "record",
+    "pipeline",
     "paper",
     "new",
     "containerfile",

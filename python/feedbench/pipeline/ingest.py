@@ -1,0 +1,97 @@
+"""Clients' files as Parquet: one folder a series, its messages numbered in the order of receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from feedbench.errors import FeedbenchError
+from feedbench.pipeline.batch import Batch, Connected
+from feedbench.pipeline.problem import Problem
+from feedbench.pipeline.series import Series
+from feedbench.pipeline.source import Source
+
+Progress = Callable[[int], None]  # messages more that are done
+
+
+@dataclass(frozen=True)
+class SeriesFiles:
+    """A series as Parquet (number, received_ns, received_unix_ms, payload), and what its files told."""
+
+    series: Series
+    parts: tuple[Path, ...]
+    connections: int | None  # None where the files don't tell
+    problems: tuple[Problem, ...] = ()
+
+
+def ingest(sources: Sequence[Source], folder: Path, progress: Progress) -> list[SeriesFiles]:
+    """Below `folder`, replacing what an earlier call left of the same series; in the order of names."""
+    by_series: dict[Series, list[Source]] = {}
+    for source in sources:
+        by_series.setdefault(source.series, []).append(source)
+    with duckdb.connect() as database:
+        return [
+            _ingest_series(series, files, series.folder(folder), database, progress)
+            for series, files in sorted(by_series.items())
+        ]
+
+
+def ingested(folder: Path) -> list[SeriesFiles]:
+    """What an earlier call, or somebody else, left below `folder`."""
+    parts: dict[Series, list[Path]] = {}
+    for path in sorted(folder.glob("*/*/*.parquet")):
+        if series := Series.of_folder(path.parent):
+            parts.setdefault(series, []).append(path)
+    return [SeriesFiles(series, tuple(paths), connections=None) for series, paths in sorted(parts.items())]
+
+
+def _ingest_series(
+    series: Series,
+    sources: Sequence[Source],
+    folder: Path,
+    database: duckdb.DuckDBPyConnection,
+    progress: Progress,
+) -> SeriesFiles:
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in folder.glob("*.parquet"):
+        stale.unlink()
+    parts: list[Path] = []
+    problems: list[Problem] = []
+    connections = messages = 0
+    for source in sources:
+        for item in source.read():
+            match item:
+                case Batch():
+                    parts.append(folder / f"{len(parts):05}.parquet")
+                    _write(item, messages, parts[-1], database)
+                    messages += len(item)
+                    progress(len(item))
+                case Connected():
+                    connections += 1
+                case Problem():
+                    problems.append(Problem(item.kind, item.what, series))
+    if not messages and all(problem.kind != "empty" for problem in problems):
+        problems.append(Problem("empty", "there is no message in its files", series))
+    return SeriesFiles(series, tuple(parts), connections or None, tuple(problems))
+
+
+def _write(batch: Batch, first: int, path: Path, database: duckdb.DuckDBPyConnection) -> None:
+    columns = {"received_unix_ms": batch.received_unix_ms, "payload": batch.payloads}
+    received = "CAST(NULL AS BIGINT)"
+    if batch.received_ns is not None:
+        columns["received_ns"] = batch.received_ns
+        received = "received_ns"
+    database.register("batch", columns)
+    try:
+        database.execute(
+            f"COPY (SELECT {first} + row_number() OVER () - 1 AS number, {received} AS received_ns, "
+            "received_unix_ms, payload FROM batch) TO ? (FORMAT parquet, COMPRESSION zstd)",
+            [str(path)],
+        )
+    except duckdb.IOException as error:
+        raise FeedbenchError(f"cannot write: {error}", where=str(path), hint="is the disk full?") from error
+    finally:
+        database.unregister("batch")

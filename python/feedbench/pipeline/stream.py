@@ -1,0 +1,40 @@
+"""What an exchange's stream is made of, by looking at the first part of what one client received."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from feedbench.pipeline.dialect import Dialect
+
+TYPES_TOLD = 5
+
+
+@dataclass(frozen=True)
+class Stream:
+    """`types` of messages, the most frequent first; `markets` is None where messages do not name theirs. Both
+    are of the first `of` messages.
+    """
+
+    types: tuple[str, ...]
+    markets: int | None
+    of: int
+
+
+def look(part: Path, rules: Dialect, database: duckdb.DuckDBPyConnection) -> Stream:
+    """At one Parquet file of messages."""
+    names = database.execute(
+        f"SELECT {rules.type_name('payload')} AS type, count(*) FROM read_parquet(?) GROUP BY type "
+        "ORDER BY count(*) DESC, type",
+        [str(part)],
+    ).fetchall()
+    row = database.execute(
+        f"SELECT count(DISTINCT {rules.market('payload')}) FROM read_parquet(?)", [str(part)]
+    ).fetchone()
+    return Stream(
+        types=tuple(name for name, _ in names[:TYPES_TOLD]),
+        markets=row[0] or None if row else None,
+        of=sum(count for _, count in names),
+    )
