@@ -7,6 +7,13 @@ require (
 	github.com/gorilla/websocket v1.5.3
 )
 
-require golang.org/x/sys v0.30.0 // indirect
+require github.com/mattn/go-sqlite3 v1.14.53 // indirect
+
+require (
+	feedbench/targets/go/support/feed v0.0.0
+	golang.org/x/sys v0.30.0 // indirect
+)
 
 replace feedbench/targets/go/support => ../_support
+
+replace feedbench/targets/go/support/feed => ../_support/feed
