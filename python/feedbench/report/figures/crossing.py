@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import geometric_mean
+
 import altair as alt
 
 from feedbench.findings import CrossingFinding
@@ -17,6 +19,9 @@ PARTS = {
     "residual": "Chance",
 }
 
+COLOURS = {"below": theme.FASTER, "near": theme.EQUIVALENT, "above": theme.SLOWER}
+NEAR = 1.1  # a ratio to the mean of all pairings
+
 
 def crossing_figures(crossing: CrossingFinding) -> list[Figure]:
     """The table of pairings, and the parts of its variance where they were told."""
@@ -25,9 +30,16 @@ def crossing_figures(crossing: CrossingFinding) -> list[Figure]:
 
 
 def _pairings(crossing: CrossingFinding) -> Figure:
-    least = min(value for row in crossing.typical_ns for value in row)
+    values = [value for row in crossing.typical_ns for value in row]
+    middle = geometric_mean(values)
     boxes = [
-        {"client": client, "server": server, "times": value / least, "label": duration(value)}
+        {
+            "client": client,
+            "server": server,
+            "times": value / middle,
+            "label": duration(value),
+            "meaning": _meaning(value / middle),
+        }
         for client, row in zip(crossing.clients, crossing.typical_ns, strict=True)
         for server, value in zip(crossing.servers, row, strict=True)
     ]
@@ -43,24 +55,29 @@ def _pairings(crossing: CrossingFinding) -> Figure:
             alt.Tooltip("client:N"),
             alt.Tooltip("server:N"),
             alt.Tooltip("label:N", title=crossing.quantile),
-            alt.Tooltip("times:Q", title="times the least", format=".2f"),
+            alt.Tooltip("times:Q", title="times the mean", format=".2f"),
         ],
     )
-    # A logarithm, as in the split: equal steps of colour are equal ratios.
+    # Steps and no shades: only colours of the theme have a counterpart in dark mode.
     colour = alt.Color(
-        "times:Q", scale=alt.Scale(type="log", range=[theme.FASTER, theme.SLOWER]), legend=None
+        "meaning:N", scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())), legend=None
     )
     squares = base.mark_rect(stroke=theme.PAPER, strokeWidth=2, cornerRadius=3).encode(color=colour)
     return Figure(
         name=f"{slug(crossing.id)}-pairings",
         title=f"{quantile_name(crossing.quantile)}: clients in rows, servers in columns",
         description=f"Table of the {crossing.quantile} of {len(boxes)} pairings of a client with a server, "
-        f"from {duration(least)} to {duration(max(v for row in crossing.typical_ns for v in row))}.",
+        f"from {duration(min(values))} to {duration(max(values))}.",
         chart=alt.layer(squares, base.mark_text().encode(text="label:N")),
         height=38 * len(crossing.clients),
-        caption=f"Geometric means over {crossing.blocks} blocks; colour: ratio to the least.",
+        caption=f"Geometric means over {crossing.blocks} blocks; colour: below the table's mean, within 10 % of it, "
+        "above it.",
         wide=len(crossing.servers) > 5,
     )
+
+
+def _meaning(ratio: float) -> str:
+    return "below" if ratio < 1 / NEAR else "above" if ratio > NEAR else "near"
 
 
 def _parts(crossing: CrossingFinding) -> Figure:
