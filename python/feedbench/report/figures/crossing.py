@@ -70,8 +70,8 @@ def _pairings(crossing: CrossingFinding) -> Figure:
         f"from {duration(min(values))} to {duration(max(values))}.",
         chart=alt.layer(squares, base.mark_text().encode(text="label:N")),
         height=38 * len(crossing.clients),
-        caption=f"Geometric means over {crossing.blocks} blocks; colour: below the table's mean, within 10 % of it, "
-        "above it.",
+        caption=f"Geometric means over {crossing.blocks} blocks; "
+        "colour: below the table's mean, within 10 % of it, above it.",
         wide=len(crossing.servers) > 5,
     )
 
