@@ -23,6 +23,7 @@ COMMANDS = (
     "analyze",
     "report",
     "compare",
+    "agree",
     "ramp",
     "capacity",
     "load",
