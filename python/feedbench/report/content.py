@@ -31,6 +31,7 @@ from feedbench.report.figures.resources import resource_figures
 from feedbench.report.figures.series import Series
 from feedbench.report.glossary import GLOSSARY
 from feedbench.report.paper import PaperSection, paper_section
+from feedbench.report.reversals import reversal_table, reversal_words
 from feedbench.report.sentences import Badge, Mood
 from feedbench.report.tables import (
     Table,
@@ -94,6 +95,7 @@ class Content:
     question: str
     answers: list[Sentence]
     badges: list[Badge]
+    turned: Table | None
     headline: list[Figure]
     refused: Sequence[ImpossibleFinding]
     crossings: list[CrossingSection]
@@ -167,6 +169,7 @@ def content(
         question=str(scenario.get("question", "")),
         answers=_answers(findings),
         badges=sentences.badges(headline, findings.cells, complete=findings.complete) if headline else [],
+        turned=reversal_table(findings),
         headline=ranking_figures(headline)[:1] if headline and headline.compare == "target" else [],
         refused=findings.impossible,
         crossings=[_crossing_section(crossing) for crossing in findings.crossings],
@@ -218,7 +221,8 @@ def _answers(findings: Findings) -> list[Sentence]:
     if len(shown) < len(findings.questions):
         rest = len(findings.questions) - len(shown)
         answers.append(Sentence([], f"{rest} more questions are answered below."))
-    return answers
+    turned = reversal_words(findings)
+    return [*answers, Sentence([], turned)] if turned else answers
 
 
 def _answer(question: QuestionFinding) -> str:

@@ -16,7 +16,7 @@ from feedbench.report.sentences import condition_words
 from feedbench.report.tables import Table
 
 if TYPE_CHECKING:  # it brings in the whole analysis, which only a paper's page needs
-    from feedbench.papers import Paper, PublishedTable, Row
+    from feedbench.papers import Defect, Paper, PublishedTable, Row
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def paper_section(paper: Paper, cells: Sequence[CellFinding]) -> PaperSection:
     return PaperSection(
         title=paper.title,
         source=paper.source,
-        defects=[defect.text for defect in paper.defects],
+        defects=[_defect(defect) for defect in paper.defects],
         printed=Group(
             heading="Printed",
             figures=client_figures(printed, Series.of_targets([*own, *printed]), "mean", prefix="printed"),
@@ -102,6 +102,10 @@ def paper_section(paper: Paper, cells: Sequence[CellFinding]) -> PaperSection:
         ),
         measured=[_measured(words, group, _columns(paper)) for words, group in _by_conditions(own).items()],
     )
+
+
+def _defect(defect: Defect) -> str:
+    return defect.text + (f" ({defect.experiment} measures what it does)" if defect.experiment else "")
 
 
 def _columns(paper: Paper) -> list[str]:
