@@ -1,6 +1,7 @@
 package feedbench;
 
 import java.net.InetSocketAddress;
+import java.nio.file.FileSystemException;
 
 /** How a target starts and ends: its command line, its last words, its status. */
 public final class Launch {
@@ -35,6 +36,17 @@ public final class Launch {
     return end(FAILED, problem);
   }
 
+  /** Ends the process because of its command line or a variable that is missing. */
+  public static Error wrongUsage(String problem) {
+    return end(WRONG_USAGE, problem);
+  }
+
+  /** Ends the process as one that did what it was asked. */
+  public static Error success() {
+    Runtime.getRuntime().halt(0);
+    return new AssertionError("halt does not return");
+  }
+
   /** Ends the process because the library can't do what was asked. */
   public static Error unsupported(String problem) {
     return end(UNSUPPORTED, problem);
@@ -42,11 +54,22 @@ public final class Launch {
 
   /** Ends the process with the innermost cause, which is the operating system's word. */
   public static Error cannotListen(InetSocketAddress address, Throwable problem) {
+    return fail("cannot listen on " + address + ": " + innermost(problem));
+  }
+
+  /** What the innermost cause says, on one line; its name when it says nothing. */
+  static String innermost(Throwable problem) {
     Throwable cause = problem;
     while (cause.getCause() != null) {
       cause = cause.getCause();
     }
-    return fail("cannot listen on " + address + ": " + cause.getMessage());
+    String message = cause.getMessage();
+    if (cause instanceof FileSystemException) {
+      return cause.getClass().getSimpleName(); // its message is but the path
+    }
+    return message == null
+        ? cause.getClass().getSimpleName()
+        : message.lines().findFirst().orElse("");
   }
 
   private static Error end(int status, String problem) {
