@@ -1,4 +1,4 @@
-"""The experiments that take the studies' defects apart can be planned, and are where the studies' pages say."""
+"""The experiments that take the studies' defects apart can be planned, and stand where the studies say."""
 
 from __future__ import annotations
 
