@@ -29,6 +29,7 @@ COMMANDS = (
     "load",
     "ceiling",
     "exchange",
+    "latency",
     "record",
     "pipeline",
     "paper",

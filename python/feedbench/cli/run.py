@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 from feedbench.cli.common import JSON, say
+from feedbench.cli.doors import play_doors
 from feedbench.cli.ramp import is_campaign, play_campaign
+from feedbench.doors.campaign import is_doors
 from feedbench.errors import FeedbenchError
 from feedbench.paths import Project, RunDirectory
 from feedbench.plan import Plan, read_plan
@@ -50,15 +52,30 @@ def run(
         int | None,
         typer.Option(min=0, help="For the random orders, instead of the scenario's.", show_default=False),
     ] = None,
+    scale: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, max=1000, help="Durations times this, of a file with [doors].", show_default=False
+        ),
+    ] = None,
     as_json: JSON = False,
 ) -> None:
     """Measure a scenario: plan, build, verify, run, analyse, report.
 
     A target that can't be built, or that doesn't echo rightly, is left out and named. ^C ends the run with
     what it has (twice: at once); `feedbench run RUN_DIR` goes on with it. A file with a table [ramp] is
-    played as `feedbench ramp` plays it.
+    played as `feedbench ramp` plays it; one with a table [doors] collects through REST, WebSocket and FIX.
     """
     project = Project.find()
+    if what is not None and is_doors(what):
+        if blocks is not None or seed is not None or as_json:
+            raise FeedbenchError(
+                "--blocks, --seed and --json are for scenarios, and this goes through doors", where=str(what)
+            )
+        play_doors(what, out, project, scale=scale or 1.0)
+        return
+    if scale is not None:
+        raise FeedbenchError("--scale is for a file with a table [doors]", where=str(what))
     if what is not None and is_campaign(what):
         if blocks is not None or seed is not None or as_json:
             raise FeedbenchError(

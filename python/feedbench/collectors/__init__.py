@@ -10,5 +10,5 @@ fix_session  FIX 4.2 without sockets: numbers, heartbeats, gaps
 fix_echo     the server on loopback that answers
 fix          asks it, with a throttle
 offset       asks an exchange for its time, for `feedbench.clock_offset`
-composite    all three at once
+composite    all three at once, with questions for the time between
 """

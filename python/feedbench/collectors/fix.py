@@ -135,8 +135,7 @@ class FixRequester:
                 symbol=self._options.symbol,
                 sent_ns=sent_ns,
                 received_ns=received_ns,
-                # The session parses before it hands over, so nothing is left to understand.
-                parsed_ns=received_ns,
+                parsed_ns=None,
                 event_unix_ns=None,
                 payload_bytes=len(answer.fields.encode(raw=True)),
             )

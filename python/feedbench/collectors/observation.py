@@ -14,8 +14,8 @@ class Observation:
     """Times are of the local monotonic clock, but for `event_unix_ns`, which is of the exchange's.
 
     `sent_ns` is when the question left (REST, FIX), `received_ns` when the library handed over the answer,
-    and `parsed_ns` when it was understood. `snapshot` marks what a subscription is answered with at once: it
-    tells of an event of some time ago, and its age is not that of a message.
+    and `parsed_ns` when it was understood, None where the library parses before it hands over. `snapshot`
+    marks what a subscription is answered with at once: it tells of an event of some time ago.
     """
 
     door: Door
@@ -23,7 +23,7 @@ class Observation:
     symbol: str
     sent_ns: int | None
     received_ns: int
-    parsed_ns: int
+    parsed_ns: int | None
     event_unix_ns: int | None
     payload_bytes: int
     snapshot: bool = False
@@ -33,8 +33,8 @@ class Observation:
         return None if self.sent_ns is None else self.received_ns - self.sent_ns
 
     @property
-    def parse_ns(self) -> int:
-        return self.parsed_ns - self.received_ns
+    def parse_ns(self) -> int | None:
+        return None if self.parsed_ns is None else self.parsed_ns - self.received_ns
 
 
 @dataclass

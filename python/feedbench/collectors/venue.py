@@ -64,13 +64,14 @@ class Venue:
     greets: bool = False
     numbers_connections: bool = False
 
-    def at(self, *, rest_url: str, websocket_url: str) -> Venue:
-        """The same exchange elsewhere: a simulated one. The path of its WebSocket stays."""
+    def at(self, *, rest_url: str | None, websocket_url: str | None) -> Venue:
+        """The same exchange elsewhere: a simulated one. The path of its WebSocket stays; None: as it is."""
         path = self.websocket_url.split("://", 1)[1].partition("/")[2]
+        elsewhere = f"{(websocket_url or '').rstrip('/')}/{path}".rstrip("/")
         return replace(
             self,
-            rest_url=rest_url.rstrip("/"),
-            websocket_url=f"{websocket_url.rstrip('/')}/{path}".rstrip("/") if path else websocket_url,
+            rest_url=self.rest_url if rest_url is None else rest_url.rstrip("/"),
+            websocket_url=self.websocket_url if websocket_url is None else elsewhere,
         )
 
 
