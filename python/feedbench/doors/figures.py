@@ -202,7 +202,7 @@ def _throughput(campaigns: Mapping[str, Sequence[LatencyRecord]]) -> PaperFigure
     base = alt.Chart(rows(points)).encode(
         x=alt.X("campaign:N", sort=list(campaigns), title=None, axis=alt.Axis(labelAngle=0)),
         xOffset=alt.XOffset("protocol:N", sort=list(SHORT.values())),
-        y=alt.Y("rate:Q", title="Messages/s", scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=4)),
+        y=alt.Y("rate:Q", title="Messages/s", axis=alt.Axis(tickCount=4)),
     )
     names = list(SHORT.values())
     colours = alt.Scale(domain=names, range=[COLOURS[protocol] for protocol in SHORT])
