@@ -9,30 +9,24 @@ use std::path::PathBuf;
 
 const SCHEMA: u32 = 1;
 
-/// Where one personality is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Where one personality is reached; `None` where it has no such door.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Urls {
-    ws: String,
-    rest: String,
+    ws: Option<String>,
+    rest: Option<String>,
     wss: Option<String>,
     rest_tls: Option<String>,
+    fix: Option<String>,
+    fix_tls: Option<String>,
 }
 
-impl Urls {
-    /// All on one port.
-    pub fn new(mut address: SocketAddr, tls: bool) -> Self {
-        if address.ip().is_unspecified() {
-            // Nobody can call "any address"; whoever is on this machine can call this one.
-            address.set_ip([127, 0, 0, 1].into());
-        }
-        let with = |scheme: &str| format!("{scheme}://{address}");
-        Self {
-            ws: with("ws"),
-            rest: with("http"),
-            wss: tls.then(|| with("wss")),
-            rest_tls: tls.then(|| with("https")),
-        }
+/// A URL of an address; `None` where TLS is wanted and there is none.
+fn url(scheme: &str, mut address: SocketAddr, exists: bool) -> Option<String> {
+    if address.ip().is_unspecified() {
+        // Nobody can call "any address"; whoever is on this machine can call this one.
+        address.set_ip([127, 0, 0, 1].into());
     }
+    exists.then(|| format!("{scheme}://{address}"))
 }
 
 /// The first line on stdout with `--json`: spec/exchange.schema.json.
@@ -69,20 +63,49 @@ impl Beginning {
 
     /// Adds a personality that listens on this address.
     pub fn door(&mut self, name: &'static str, address: SocketAddr, tls: bool) {
-        self.urls.insert(name, Urls::new(address, tls));
+        let urls = self.urls.entry(name).or_default();
+        urls.ws = url("ws", address, true);
+        urls.rest = url("http", address, true);
+        urls.wss = url("wss", address, tls);
+        urls.rest_tls = url("https", address, tls);
+    }
+
+    /// Adds the address where a personality speaks FIX.
+    pub fn fix_door(&mut self, name: &'static str, address: SocketAddr, tls: bool) {
+        let urls = self.urls.entry(name).or_default();
+        urls.fix = url("tcp", address, true);
+        urls.fix_tls = url("tcp+tls", address, tls);
     }
 
     /// For people.
     pub fn table(&self) -> String {
-        let mut table = format!("{:<18} {:<28} {}\n", "exchange", "WebSocket", "REST");
+        let has_fix = self.urls.values().any(|urls| urls.fix.is_some());
+        let mut table = String::new();
+        let mut row = |name: &str, columns: [&str; 3]| {
+            let [ws, rest, fix] = columns;
+            let line = format!("{name:<18} {ws:<28} {rest:<28} {fix}");
+            table.push_str(line.trim_end());
+            table.push('\n');
+        };
+        row(
+            "exchange",
+            ["WebSocket", "REST", if has_fix { "FIX" } else { "" }],
+        );
         for (name, urls) in &self.urls {
-            // Writing to a string cannot fail.
-            let _ = writeln!(table, "{name:<18} {:<28} {}", urls.ws, urls.rest);
+            row(
+                name,
+                [&urls.ws, &urls.rest, &urls.fix].map(|url| url.as_deref().unwrap_or("")),
+            );
         }
         if let Some(ca) = &self.ca {
             let _ = writeln!(
                 table,
-                "wss:// and https:// on the same ports, for clients that trust {}",
+                "{} on the same ports, for clients that trust {}",
+                if has_fix {
+                    "wss://, https:// and FIX over TLS"
+                } else {
+                    "wss:// and https://"
+                },
                 ca.display()
             );
         }
@@ -184,9 +207,17 @@ mod tests {
 
     #[test]
     fn urls_can_be_called() {
-        let urls = |address: &str, tls| Urls::new(address.parse().unwrap(), tls);
-        assert_eq!(urls("[::1]:80", true).wss.unwrap(), "wss://[::1]:80");
-        let any = urls("0.0.0.0:9001", false);
-        assert_eq!((any.ws.as_str(), any.wss), ("ws://127.0.0.1:9001", None));
+        let mut beginning = Beginning::new(None, None);
+        beginning.door("six", "[::1]:80".parse().unwrap(), true);
+        beginning.door("any", "0.0.0.0:9001".parse().unwrap(), false);
+        beginning.fix_door("any", "0.0.0.0:9002".parse().unwrap(), true);
+        let (six, any) = (&beginning.urls["six"], &beginning.urls["any"]);
+        assert_eq!(six.wss.as_deref(), Some("wss://[::1]:80"));
+        assert_eq!(six.fix, None);
+        assert_eq!(any.ws.as_deref(), Some("ws://127.0.0.1:9001"));
+        assert_eq!(
+            (any.wss.as_ref(), any.fix_tls.as_deref()),
+            (None, Some("tcp+tls://127.0.0.1:9002"))
+        );
     }
 }

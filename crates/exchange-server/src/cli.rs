@@ -2,12 +2,14 @@
 
 mod configure;
 mod fault;
+mod fix;
 mod market_file;
 mod replay;
 mod units;
 
 use crate::cli::fault::Fault;
 use clap::{Parser, ValueEnum};
+use feedbench_exchange::personality::fix::Dialect;
 use feedbench_exchange::replay::Pace;
 use feedbench_exchange_server::personalities::{Name, Place};
 use std::ffi::OsString;
@@ -21,7 +23,8 @@ over one deterministic market.";
 
 const LONG_ABOUT: &str = "\
 A simulated exchange: real WebSocket and REST servers that speak as the exchanges document, over one deterministic
-market. Each personality has a port of its own, which serves ws://, wss://, http:// and https:// alike.
+market. Each personality has a port of its own, which serves ws://, wss://, http:// and https:// alike; with --fix,
+further ports speak FIX, plain or over TLS.
 
 It runs until SIGTERM, SIGINT, --duration or --events, and says at its end what it sent and how late.";
 
@@ -49,6 +52,7 @@ TLS:
 
 Examples:
   feedbench exchange --personality binance --symbols 20 --rate 5000
+  feedbench exchange --personality binance --fix --json
   feedbench exchange --port 9001 --fault gap:every=1000 --ledger run.ledger --json
   feedbench exchange --namespace -- python my_bot.py";
 
@@ -71,6 +75,19 @@ pub struct Cli {
     /// Without TLS
     #[arg(long, conflicts_with_all = ["certificates", "namespace"], help_heading = "Doors")]
     pub no_tls: bool,
+
+    /// FIX beside each personality that has it (binance, coinbase), and as the standard has it (4.2 and 4.4)
+    #[arg(long, help_heading = "FIX")]
+    pub fix: bool,
+    /// Keep sequence numbers and sent messages here, so that sessions outlive this process
+    #[arg(long, value_name = "DIR", help_heading = "FIX")]
+    pub fix_store: Option<PathBuf>,
+    /// Who may log on to Binance's FIX: an API key with the PEM file of its Ed25519 public key; repeatable [default: everybody]
+    #[arg(long, value_name = "API_KEY=FILE", requires = "fix", value_parser = fix::key, help_heading = "FIX")]
+    pub fix_key: Vec<fix::Key>,
+    /// Nothing but a FIX 4.2 and 4.4 acceptor, ISLD, for public acceptance suites: it echoes orders and resets at each Logon
+    #[arg(long, conflicts_with_all = ["fix", "fix_store", "personality", "replay", "namespace"], help_heading = "FIX")]
+    pub fix_acceptance: bool,
 
     /// How many symbols, or which: BTC,ETH/EUR [default: 10]
     #[arg(long, help_heading = "Market")]
@@ -214,8 +231,22 @@ impl Cli {
         names.into_iter().map(Place::from).chain(replay).collect()
     }
 
+    /// Whose FIX is spoken, in the order of their ports, which follow all others.
+    pub fn dialects(&self) -> Vec<Dialect> {
+        if self.fix_acceptance {
+            return vec![Dialect::Acceptance];
+        }
+        let names = self.personalities();
+        let own = names.iter().filter_map(|name| name.dialect());
+        let all = own.chain((!names.is_empty()).then_some(Dialect::Standard));
+        all.filter(|_| self.fix).collect()
+    }
+
     /// Each personality once, in the order given; none beside a recording unless they are asked for.
     pub fn personalities(&self) -> Vec<Name> {
+        if self.fix_acceptance {
+            return Vec::new();
+        }
         if self.personality.is_empty() && self.replay.is_none() {
             return Name::ALL.to_vec();
         }

@@ -1,4 +1,5 @@
-//! The front: accepts, shakes hands, speaks TLS and HTTP, and hands established WebSockets to the market thread.
+//! The front: accepts, shakes hands, speaks TLS and HTTP, and hands established WebSockets and FIX connections to the
+//! market thread.
 //!
 //! It runs on one thread of its own and shares nothing with the market thread but the [`Command`]s it sends.
 
@@ -12,6 +13,7 @@ mod upgrade;
 pub use listener::{bind, BindError};
 
 use crate::seam::{Command, DoorId};
+use feedbench_exchange::personality::Transport;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -25,6 +27,8 @@ pub type Sender = Arc<dyn Fn(Command) + Send + Sync>;
 pub struct FrontConfig {
     /// Bound sockets and the personality behind each; several may lead to the same.
     pub doors: Vec<(TcpListener, DoorId)>,
+    /// The same for FIX.
+    pub fix_doors: Vec<(TcpListener, DoorId)>,
     /// For connections that begin with a TLS handshake; without it they are closed.
     pub tls: Option<Arc<rustls::ServerConfig>>,
     /// The answer to a WebSocket handshake waits so long.
@@ -79,11 +83,17 @@ impl Front {
             .build()?;
         let listeners = {
             let _context = runtime.enter();
-            let doors = config.doors.into_iter();
+            let doors = config
+                .doors
+                .into_iter()
+                .map(|at| (at, Transport::WebSocket));
+            let fix_doors = config.fix_doors.into_iter().map(|at| (at, Transport::Fix));
             doors
-                .map(|(socket, door)| {
+                .chain(fix_doors)
+                .map(|((socket, door), transport)| {
                     socket.set_nonblocking(true)?;
-                    Ok((tokio::net::TcpListener::from_std(socket)?, door))
+                    let listener = tokio::net::TcpListener::from_std(socket)?;
+                    Ok((listener, door, transport))
                 })
                 .collect::<std::io::Result<Vec<_>>>()?
         };
@@ -102,8 +112,9 @@ impl Front {
                     leave_cpu(cpu);
                 }
                 runtime.block_on(async {
-                    for (listener, door) in listeners {
-                        tokio::spawn(listener::accept(listener, door, shared.clone()));
+                    for (listener, door, transport) in listeners {
+                        let accept = listener::accept(listener, (door, transport), shared.clone());
+                        tokio::spawn(accept);
                     }
                     // Also when the handle was dropped.
                     let _ = stopped.await;

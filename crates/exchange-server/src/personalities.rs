@@ -3,8 +3,8 @@
 use crate::runtime::RuntimeConfig;
 use feedbench_exchange::personality::{
     binance::Binance, bithumb::Bithumb, bithumb_global::BithumbGlobal, coinbase::Coinbase,
-    coinbase_advanced::CoinbaseAdvanced, gemini::Gemini, gemini_streams::GeminiStreams,
-    kraken::Kraken,
+    coinbase_advanced::CoinbaseAdvanced, fix::Dialect, gemini::Gemini,
+    gemini_streams::GeminiStreams, kraken::Kraken,
 };
 use std::fmt;
 
@@ -70,6 +70,15 @@ impl Name {
             Self::GeminiStreams => config.door(GeminiStreams::new),
             Self::Bithumb => config.door(Bithumb::new),
             Self::BithumbGlobal => config.door(BithumbGlobal::new),
+        }
+    }
+
+    /// Its FIX, if it has one.
+    pub fn dialect(self) -> Option<Dialect> {
+        match self {
+            Self::Binance => Some(Dialect::Binance),
+            Self::Coinbase => Some(Dialect::Coinbase),
+            _ => None,
         }
     }
 

@@ -46,9 +46,15 @@ pub fn run(cli: &Cli) -> Result<ExitCode> {
         plan.enter()?;
         beginning.hosts = plan.hosts().into_iter().collect();
     }
-    let mut doors = doors(cli, places.len())?;
+    let dialects = cli.dialects();
+    let mut doors = doors(cli, places.len() + dialects.len())?;
+    let fix_doors = doors.split_off(places.len());
     for ((listener, _), place) in doors.iter().zip(&places) {
         beginning.door(place.name, listener.local_addr()?, certificates.is_some());
+    }
+    for ((listener, _), dialect) in fix_doors.iter().zip(&dialects) {
+        let address = listener.local_addr()?;
+        beginning.fix_door(dialect.exchange(), address, certificates.is_some());
     }
     if cli.namespace {
         doors.extend(real_doors(places.len())?);
@@ -59,6 +65,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode> {
     let commands = handle.commands();
     let front = FrontConfig {
         doors,
+        fix_doors,
         tls: certificates
             .as_ref()
             .map(Certificates::server_config)

@@ -56,7 +56,7 @@ impl OwnedRequest {
     }
 }
 
-/// An established socket, after the 101 has been written.
+/// An established socket: of a WebSocket after the 101 has been written, of FIX before anything was read.
 pub struct Established {
     /// In non-blocking mode, with nothing of ours left to write.
     pub socket: TcpStream,
@@ -77,6 +77,8 @@ pub enum Command {
         /// Gets the verdict; if it is gone, the connection is abandoned.
         verdict: oneshot::Sender<Result<Ticket, Response>>,
     },
+    /// A FIX connection; whose it is, its first message will tell.
+    Connect(DoorId, Established),
     /// The socket of an accepted connection.
     Attach(Ticket, Established),
     /// An accepted connection whose client went away before its socket could be handed over.

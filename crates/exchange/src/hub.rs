@@ -5,10 +5,11 @@ mod door;
 pub use door::Door;
 
 use crate::encode::Encode;
-use crate::market::{Event, Market};
+use crate::market::{Event, Execution, Market, Order};
 use crate::personality::{
     Frame, Frames, Incoming, Personality, Reply, Request, Response, StreamId,
 };
+use crate::time::ExchangeClock;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -182,18 +183,72 @@ impl<P: Personality> Hub<P> {
         }
     }
 
-    /// Forgets a connection that is gone.
-    pub fn close(&mut self, connection: ConnectionId) {
-        if self
-            .sessions
-            .get_mut(connection.0 as usize)
-            .and_then(Option::take)
-            .is_some()
-        {
-            self.subscriptions.remove_all(connection);
-            self.deadlines
-                .retain(|Reverse((_, owner))| *owner != connection);
-            self.free.push(connection.0);
+    /// Forgets a connection that is gone. Returns the orders that are to be withdrawn with it.
+    pub fn close(&mut self, connection: ConnectionId) -> Vec<Order> {
+        let connected = self.sessions.get_mut(connection.0 as usize);
+        let Some(connected) = connected.and_then(Option::take) else {
+            return Vec::new();
+        };
+        self.subscriptions.remove_all(connection);
+        self.deadlines
+            .retain(|Reverse((_, owner))| *owner != connection);
+        self.free.push(connection.0);
+        self.personality.on_close(connected.session)
+    }
+
+    /// The exchange closes: appends its parting words for a connection.
+    pub fn goodbye(
+        &mut self,
+        market: &Market,
+        connection: ConnectionId,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
+        if let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) {
+            let session = &mut connected.session;
+            self.personality
+                .goodbye(market, session, now_ns, &mut self.scratch);
+            self.queue_deadline(connection);
+            self.settle(connection, replies);
+        }
+    }
+
+    /// Makes the frames that tell a client what became of its order; `None`: the market is not open.
+    pub fn on_execution(
+        &mut self,
+        market: &Market,
+        connection: ConnectionId,
+        execution: Option<&Execution>,
+        now_ns: u64,
+    ) {
+        self.frames.clear();
+        if let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) {
+            let session = &mut connected.session;
+            self.personality
+                .on_execution(market, session, execution, now_ns, &mut self.frames);
+        }
+    }
+
+    /// Appends a frame made last as a FIX connection gets it.
+    pub fn write(
+        &mut self,
+        frame: usize,
+        connection: ConnectionId,
+        now: (u64, ExchangeClock),
+        out: &mut Vec<u8>,
+    ) {
+        if let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) {
+            let frame = &self.frames.list()[frame];
+            let (body, _) = self.frames.parts(frame);
+            self.personality
+                .write(&mut connected.session, frame, body, now, out);
+        }
+    }
+
+    /// Appends what a FIX session has ready to be sent.
+    pub fn take_output(&mut self, connection: ConnectionId, out: &mut Vec<u8>) {
+        if let Some(Some(connected)) = self.sessions.get_mut(connection.0 as usize) {
+            self.personality.take_output(&mut connected.session, out);
         }
     }
 

@@ -10,6 +10,7 @@ pub mod config;
 pub mod event;
 pub mod flow;
 pub mod instrument;
+pub mod order;
 pub mod publication;
 pub mod random;
 pub mod statistics;
@@ -20,6 +21,7 @@ pub use book::{Book, Side};
 pub use config::{ConfigError, MarketConfig, Mix};
 pub use event::{Action, Event, Fill, Trade};
 pub use instrument::Instrument;
+pub use order::{Execution, Order, OrderAction};
 pub use publication::Publication;
 pub use symbol::{Best, Symbol, SymbolId};
 
@@ -94,6 +96,18 @@ impl Market {
     /// All symbols' numbers.
     pub fn ids(&self) -> impl Iterator<Item = SymbolId> {
         (0..self.symbols.len() as u32).map(SymbolId)
+    }
+
+    /// Sets what the wall clock shows now, for a market that has yet to open.
+    pub fn set_opening(&mut self, opened_unix_ns: u64) {
+        self.clock.opened_unix_ns = opened_unix_ns;
+    }
+
+    /// Does what a client asks. Nothing that is due before `now_ns` may be left to be done.
+    pub fn submit(&mut self, order: &Order, now_ns: u64) -> Execution {
+        let index = order.symbol.0 as usize;
+        let symbol = &mut self.symbols[index];
+        self.flows[index].submit(order.symbol, symbol, order.action, now_ns)
     }
 
     /// When the next event is published: timers due before it see the books as they stand.

@@ -10,6 +10,7 @@ pub mod bithumb;
 pub mod bithumb_global;
 pub mod coinbase;
 pub mod coinbase_advanced;
+pub mod fix;
 pub mod gemini;
 pub mod gemini_streams;
 pub mod kraken;
@@ -17,13 +18,23 @@ pub mod limits;
 pub mod names;
 
 use crate::hub::Subscriptions;
-use crate::market::{Event, Market};
+use crate::market::{Event, Execution, Market, Order};
+use crate::time::ExchangeClock;
 
 /// Number of a stream of one personality, such as "trades of the third symbol, in microseconds".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u32);
 
-/// What arrived on a WebSocket connection. The door answers a ping with its pong by itself.
+/// What the connections of a personality carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// WebSocket messages; the same port answers REST requests.
+    WebSocket,
+    /// FIX messages, without any frame around them: each session numbers, times and seals its own.
+    Fix,
+}
+
+/// What arrived on a connection. The door answers a WebSocket's ping with its pong by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incoming<'a> {
     /// A whole text message; UTF-8 was checked by nobody yet.
@@ -34,6 +45,8 @@ pub enum Incoming<'a> {
     Ping,
     /// A pong with its payload.
     Pong(&'a [u8]),
+    /// Bytes of a FIX connection, in any portions.
+    Bytes(&'a [u8]),
 }
 
 /// What a session wants done for its connection, in order.
@@ -54,6 +67,15 @@ pub enum Reply {
     Subscribe(StreamId),
     /// Do not deliver it any more.
     Unsubscribe(StreamId),
+    /// Do this in the market, tell the session with [`Personality::on_execution`], and let it read on by giving it no
+    /// more bytes.
+    Order(Order),
+    /// Send what [`Personality::take_output`] has.
+    Output,
+    /// So many FIX messages were in the bytes.
+    Received(u64),
+    /// Close the connection when all is sent.
+    End,
 }
 
 impl Reply {
@@ -283,7 +305,13 @@ pub trait Personality {
     /// The name in the command line, in the ledger, and in reports.
     fn name(&self) -> &'static str;
 
-    /// Begins a session on a WebSocket request, or refuses it with an HTTP answer.
+    /// What its connections carry.
+    fn transport(&self) -> Transport {
+        Transport::WebSocket
+    }
+
+    /// Begins a session on a WebSocket request, or refuses it with an HTTP answer. A FIX connection begins without a
+    /// request: then only the peer's address is told, and nothing is refused.
     fn open(
         &mut self,
         market: &Market,
@@ -317,6 +345,57 @@ pub trait Personality {
     /// A frame is about to be delivered to this session: returns the connection's own number for it, where the
     /// exchange counts by connection, and takes note that the connection was not silent.
     fn number(&self, session: &mut Self::Session, now_ns: u64) -> u64;
+
+    /// Appends a frame as this FIX session gets it: numbered, timed and kept for resending. Nothing, if it cannot have it.
+    fn write(
+        &mut self,
+        session: &mut Self::Session,
+        frame: &Frame,
+        body: &[u8],
+        now: (u64, ExchangeClock),
+        out: &mut Vec<u8>,
+    ) {
+        let _ = (session, frame, now);
+        out.extend_from_slice(body);
+    }
+
+    /// Appends what a FIX session has ready to be sent.
+    fn take_output(&mut self, session: &mut Self::Session, out: &mut Vec<u8>) {
+        let _ = (session, out);
+    }
+
+    /// What became of the first [`Reply::Order`] that has not been told of; `None`: the market is not open.
+    fn on_execution(
+        &mut self,
+        market: &Market,
+        session: &mut Self::Session,
+        execution: Option<&Execution>,
+        now_ns: u64,
+        frames: &mut Frames,
+    ) {
+        let _ = (market, session, execution, now_ns, frames);
+    }
+
+    /// The connection is gone. Returns the orders that go with it.
+    fn on_close(&mut self, session: Self::Session) -> Vec<Order> {
+        drop(session);
+        Vec::new()
+    }
+
+    /// The exchange closes: its parting words.
+    fn goodbye(
+        &mut self,
+        market: &Market,
+        session: &mut Self::Session,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
+        let _ = (market, session, now_ns);
+        replies.push(Reply::Close {
+            code: 1001,
+            reason: "the exchange closes",
+        });
+    }
 
     /// Encodes what an event, just applied to the market, means to the streams that somebody wants.
     fn on_event(

@@ -120,6 +120,9 @@ fn check(replies: &[Reply], asked_bytes: usize) -> bool {
                 open = false;
             }
             Reply::Subscribe(_) | Reply::Unsubscribe(_) => panic!("the hub keeps these"),
+            Reply::Order(_) | Reply::Output | Reply::Received(_) | Reply::End => {
+                panic!("{reply:?} is for FIX")
+            }
         }
     }
     let limit_bytes = answer_limit_bytes(asked_bytes);

@@ -6,6 +6,7 @@ use super::{ArrivalKind, Cli, PacingKind};
 use anyhow::{ensure, Context, Result};
 use feedbench_exchange::faults::FaultPlan;
 use feedbench_exchange::market::{Arrivals, Instrument, MarketConfig};
+use feedbench_exchange::personality::fix::Fix;
 use feedbench_exchange_server::runtime::{Limit, Pacing, RuntimeConfig};
 use serde::Deserialize;
 use std::str::FromStr;
@@ -131,6 +132,11 @@ impl Cli {
         if let Some(path) = &self.replay {
             let replay = super::replay::read(path, self.speed, self.rounds)?;
             config = config.door(move |_| replay);
+        }
+        let fix = super::fix::config(self.fix_store.as_deref(), &self.fix_key)?;
+        for dialect in self.dialects() {
+            let fix = fix.clone();
+            config = config.door(move |market| Fix::new(dialect, fix, market));
         }
         Ok(config)
     }

@@ -4,7 +4,8 @@ use super::patience::Patience;
 use super::service::Service;
 use super::stream::Stream;
 use super::Shared;
-use crate::seam::DoorId;
+use crate::seam::{Command, DoorId};
+use feedbench_exchange::personality::Transport;
 use feedbench_wire::handshake::HEAD_LIMIT_BYTES;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -28,10 +29,16 @@ const STREAMS: u32 = 100;
 pub async fn serve(
     socket: TcpStream,
     peer: IpAddr,
-    door: DoorId,
+    (door, transport): (DoorId, Transport),
     patience: Patience,
     shared: Arc<Shared>,
 ) {
+    if transport == Transport::Fix {
+        let limit = shared.limits.first_request;
+        // Dropped with everything that belongs to it when the client says nothing.
+        let _ = tokio::time::timeout(limit, hand_over(socket, door, &shared)).await;
+        return;
+    }
     let patience = Arc::new(patience);
     let service = Service::new(shared.clone(), door, peer, patience.clone());
     tokio::select! {
@@ -39,6 +46,22 @@ pub async fn serve(
         _ = converse(socket, service, &shared) => {}
         () = patience.exhausted(shared.limits.first_request) => {}
     }
+}
+
+/// FIX has no handshake of its own below its sessions, which are the market thread's: only TLS is done here.
+async fn hand_over(
+    socket: TcpStream,
+    door: DoorId,
+    shared: &Shared,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    socket.set_nodelay(true)?;
+    let stream = match (first_bytes(&socket).await?, &shared.tls) {
+        (Beginning::Tls, None) => return Ok(()),
+        (Beginning::Tls, Some(acceptor)) => Stream::Tls(Box::new(acceptor.accept(socket).await?)),
+        _ => Stream::Plain(socket),
+    };
+    (shared.send)(Command::Connect(door, stream.into_established(Vec::new())?));
+    Ok(())
 }
 
 async fn converse(

@@ -3,6 +3,7 @@
 use super::patience::Patience;
 use super::{connection, Shared};
 use crate::seam::DoorId;
+use feedbench_exchange::personality::Transport;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -54,7 +55,11 @@ pub fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
 }
 
 /// Accepts until the runtime ends. While too many handshakes are open, clients wait in the kernel's queue.
-pub async fn accept(listener: tokio::net::TcpListener, door: DoorId, shared: Arc<Shared>) {
+pub async fn accept(
+    listener: tokio::net::TcpListener,
+    (door, transport): (DoorId, Transport),
+    shared: Arc<Shared>,
+) {
     let mut complained = false;
     loop {
         let Ok(permit) = shared.handshakes.clone().acquire_owned().await else {
@@ -66,7 +71,7 @@ pub async fn accept(listener: tokio::net::TcpListener, door: DoorId, shared: Arc
                 tokio::spawn(connection::serve(
                     socket,
                     peer.ip(),
-                    door,
+                    (door, transport),
                     patience,
                     shared.clone(),
                 ));

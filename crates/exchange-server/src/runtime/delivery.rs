@@ -7,9 +7,9 @@ use super::faulty::{Deed, Meaning};
 use super::sender::{Failure, Moment, Sender};
 use feedbench_exchange::encode::Encode;
 use feedbench_exchange::faults::FaultKind;
-use feedbench_exchange::hub::Recipient;
+use feedbench_exchange::hub::{Door, Recipient};
 use feedbench_exchange::ledger::EVERYBODY;
-use feedbench_exchange::personality::Frames;
+use feedbench_exchange::personality::{Frames, Transport};
 use feedbench_wire::frame::{Header, Opcode, MAXIMUM_HEADER_BYTES};
 
 /// Who got a message.
@@ -39,16 +39,17 @@ impl Delivery<'_> {
     /// Sends it, or holds it back. Allocates nothing.
     pub fn frame(
         &mut self,
-        frames: &Frames,
+        door: &mut dyn Door,
         index: usize,
         recipients: &[Recipient],
         meaning: Meaning,
     ) {
-        let frame = &frames.list()[index];
-        let parts = frames.parts(frame);
+        let transport = door.transport();
+        let frame = door.frames().list()[index];
         let mut wire = std::mem::take(&mut self.sender.wire);
-        let numbered = Frames::is_numbered(frame);
-        if !numbered {
+        let numbered = Frames::is_numbered(&frame);
+        if transport == Transport::WebSocket && !numbered {
+            let parts = door.frames().parts(&frame);
             encode(&mut wire, [parts.0, parts.1, b""]);
         }
         let mut digits = std::mem::take(&mut self.sender.digits);
@@ -76,20 +77,33 @@ impl Delivery<'_> {
             if numbered {
                 digits.number(recipient.number);
             }
+            if transport == Transport::Fix {
+                wire.clear();
+                let now = self.moment.written(sent_ns);
+                door.write(index, recipient.connection, now, &mut wire);
+                if wire.is_empty() {
+                    self.sender.dropped += 1;
+                    continue;
+                }
+            }
             if connection.faulty.is_some() {
                 spoiled = true;
-                let payload = [parts.0, &digits, parts.1];
+                let parts = door.frames().parts(&frame);
+                let payload = match transport {
+                    Transport::WebSocket => [parts.0, &digits, parts.1],
+                    Transport::Fix => [&wire[..], b"", b""],
+                };
                 self.got += spoil(
                     self.sender,
                     self.buffers,
-                    place,
-                    connection,
-                    payload,
+                    (place, connection),
+                    (transport, payload),
                     meaning,
                 );
                 continue;
             }
             if numbered {
+                let parts = door.frames().parts(&frame);
                 encode(&mut wire, [parts.0, &digits, parts.1]);
             }
             self.last = connection.generation;
@@ -167,9 +181,8 @@ fn send(
 fn spoil(
     sender: &mut Sender,
     buffers: &mut Buffers,
-    place: Place,
-    connection: &mut Connection,
-    payload: [&[u8]; 3],
+    (place, connection): (Place, &mut Connection),
+    (transport, payload): (Transport, [&[u8]; 3]),
     meaning: Meaning,
 ) -> u64 {
     let Some(mut faulty) = connection.faulty.take() else {
@@ -191,7 +204,10 @@ fn spoil(
         };
         let mut recipients = 0;
         if deed != Deed::LeaveOut {
-            encode(&mut wire, [payload, b"", b""]);
+            match transport {
+                Transport::WebSocket => encode(&mut wire, [payload, b"", b""]),
+                Transport::Fix => payload.clone_into(&mut wire),
+            }
             wire.truncate(wire.len() - payload.len() + sent_bytes);
             recipients = 1;
             let failure = match connection.send(&wire, sender.queue_bytes, buffers) {

@@ -64,6 +64,7 @@ impl std::fmt::Debug for Command {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::Open { .. } => "Open",
+            Self::Connect(..) => "Connect",
             Self::Attach(..) => "Attach",
             Self::Abandon(_) => "Abandon",
             Self::Rest { .. } => "Rest",

@@ -1,6 +1,6 @@
 //! Clients coming and speaking.
 
-use super::connection::{Outcome, Phase};
+use super::connection::{Buffers, Connection, Outcome, Phase};
 use super::connections::Place;
 use super::faulty::Faulty;
 use super::market_thread::MarketThread;
@@ -10,7 +10,8 @@ use crate::seam::{DoorId, Established, OwnedRequest, Ticket};
 use feedbench_exchange::faults::FaultPlan;
 use feedbench_exchange::hub::ConnectionId;
 use feedbench_exchange::inbound::Arrival;
-use feedbench_exchange::personality::{Incoming, Reply, Response};
+use feedbench_exchange::market::Order;
+use feedbench_exchange::personality::{Incoming, Reply, Request, Response, Transport};
 use feedbench_wire::frame::Opcode;
 use rustix::net::sockopt;
 use std::collections::VecDeque;
@@ -106,6 +107,28 @@ impl MarketThread {
         if verdict.send(Ok(ticket)).is_err() {
             self.abandon(ticket);
         }
+    }
+
+    /// A FIX connection.
+    pub(super) fn connect(&mut self, door: DoorId, established: Established) {
+        let index = usize::from(door.0);
+        let now_ns = self.now_ns();
+        let Some(hub) = self.doors.get_mut(index).filter(|_| !self.stopping) else {
+            return;
+        };
+        let request = Request::get("/");
+        let Ok(id) = hub.open(&self.market, &request, now_ns, &mut Vec::new()) else {
+            return;
+        };
+        self.door_totals[index].connections += 1;
+        let place = self.connections.open(door.0, id);
+        self.spoil(place, now_ns);
+        let ticket = Ticket {
+            door,
+            connection: id.0,
+            generation: place.generation,
+        };
+        self.attach(ticket, established);
     }
 
     /// Gives a new connection its part of the fault plan.
@@ -239,6 +262,12 @@ impl MarketThread {
         };
         let (door, id) = (usize::from(connection.door), connection.id);
         let listens = connection.phase == Phase::Open;
+        if self.doors[door].transport() == Transport::Fix {
+            if listens {
+                self.hear_fix(place, (door, id), bytes);
+            }
+            return;
+        }
         let mut inbound = std::mem::take(&mut connection.inbound);
         let (hub, market) = (&mut self.doors[door], &self.market);
         let totals = &mut self.door_totals[door];
@@ -276,8 +305,38 @@ impl MarketThread {
         }
     }
 
+    /// Takes what a FIX client sent. What follows an order in the same bytes is read when the order is done, so that it
+    /// may refer to it.
+    fn hear_fix(&mut self, place: Place, (door, id): (usize, ConnectionId), bytes: &[u8]) {
+        let mut bytes = bytes;
+        loop {
+            let (mut replies, now_ns) = (Vec::new(), self.now_ns());
+            let incoming = Incoming::Bytes(bytes);
+            self.doors[door].on_message(&self.market, id, incoming, now_ns, &mut replies);
+            let goes_on = replies.iter().any(|reply| matches!(reply, Reply::Order(_)));
+            for reply in replies {
+                self.reply(place, reply);
+            }
+            let is_in_hub = self.connections.get(place).is_some_and(|one| one.in_hub);
+            if !goes_on || !is_in_hub {
+                return;
+            }
+            bytes = &[];
+        }
+    }
+
     /// Sends a frame of one connection's own, unless it is on the way out, silent, or has too much waiting already.
     pub(super) fn send(&mut self, place: Place, opcode: Opcode, payload: &[u8]) {
+        self.send_own(place, |connection, writing| {
+            connection.send_frame(opcode, payload, writing)
+        });
+    }
+
+    fn send_own(
+        &mut self,
+        place: Place,
+        send: impl FnOnce(&mut Connection, &mut Buffers) -> Outcome,
+    ) {
         let now_ns = self.now_ns();
         let bound_bytes = self.lobby.queue_bytes;
         let Some(connection) = self.connections.get(place) else {
@@ -289,17 +348,49 @@ impl MarketThread {
         if connection.waiting_bytes() > bound_bytes {
             return self.part_with_slow(place);
         }
-        if connection.send_frame(opcode, payload, &mut self.writing) == Outcome::Broken {
+        if send(connection, &mut self.writing) == Outcome::Broken {
             self.give_up(place);
         }
     }
 
+    /// Sends what a FIX session has ready.
+    fn send_output(&mut self, place: Place) {
+        let Some(connection) = self.connections.get(place).filter(|one| one.in_hub) else {
+            return;
+        };
+        let (door, id) = (usize::from(connection.door), connection.id);
+        let mut output = Vec::new();
+        self.doors[door].take_output(id, &mut output);
+        // As with other answers, the queue's bound is not what a large snapshot is held to.
+        self.send_own(place, |connection, writing| {
+            connection.send(&output, usize::MAX, writing)
+        });
+    }
+
+    /// A session wants something of the market.
+    fn ask_market(&mut self, place: Place, order: &Order) {
+        let Some(connection) = self.connections.get(place).filter(|one| one.in_hub) else {
+            return;
+        };
+        let (door, id) = (usize::from(connection.door), connection.id);
+        self.trade(door, Some(id), order);
+    }
+
     /// Carries out what a session wants.
-    fn reply(&mut self, place: Place, reply: Reply) {
+    pub(super) fn reply(&mut self, place: Place, reply: Reply) {
         match reply {
             Reply::Text(text) => self.send(place, Opcode::Text, &text),
             Reply::Ping(payload) => self.send(place, Opcode::Ping, &payload),
             Reply::Close { code, reason } => self.close(place, code, reason),
+            Reply::Order(order) => self.ask_market(place, &order),
+            Reply::Output => self.send_output(place),
+            Reply::Received(messages) => {
+                if let Some(connection) = self.connections.get(place) {
+                    let door = usize::from(connection.door);
+                    self.door_totals[door].messages_received += messages;
+                }
+            }
+            Reply::End => self.end(place),
             Reply::Subscribe(_) | Reply::Unsubscribe(_) => {
                 unreachable!("the hub keeps subscriptions to itself")
             }
@@ -314,7 +405,7 @@ impl MarketThread {
             return;
         };
         let is_mute = now_ns >= connection.mute_from_ns;
-        if !is_mute || matches!(reply, Reply::Close { .. }) {
+        if !is_mute || matches!(reply, Reply::Close { .. } | Reply::End) {
             self.reply(place, reply);
         }
     }

@@ -16,7 +16,7 @@ use super::totals::{DoorTotals, SendBuffer, Totals};
 use crate::seam::Command;
 use feedbench_exchange::hub::{ConnectionId, Door};
 use feedbench_exchange::ledger::Header;
-use feedbench_exchange::market::{Market, MarketConfig};
+use feedbench_exchange::market::{Market, MarketConfig, Order};
 use feedbench_exchange::personality::Reply;
 use feedbench_exchange::time::{ExchangeClock, SECOND_NS};
 use std::io;
@@ -47,10 +47,10 @@ pub struct MarketThread {
     /// On the machine's clock; `None` before.
     pub(super) opened_ns: Option<u64>,
     pub(super) market_config: Option<MarketConfig>,
-    clock: ExchangeClock,
+    pub(super) clock: ExchangeClock,
     /// How long it took to fill the market's books.
     building_ns: u64,
-    fixed_clock: bool,
+    pub(super) fixed_clock: bool,
     pub(super) pacing: Pacing,
     pub(super) coalesce: bool,
     pub(super) limit: Limit,
@@ -62,6 +62,8 @@ pub struct MarketThread {
     pub(super) bell: Arc<OwnedFd>,
     pub(super) ready: Vec<Ready>,
     pub(super) replies: Vec<(ConnectionId, Reply)>,
+    /// Orders of clients that are gone.
+    pub(super) withdrawals: Vec<Order>,
     pub(super) upkeep_ns: u64,
     pub(super) stalled_since_ns: Option<u64>,
     /// When the event is due that was made already and waits to be sent.
@@ -157,6 +159,7 @@ impl MarketThread {
             bell,
             ready: Vec::new(),
             replies: Vec::new(),
+            withdrawals: Vec::new(),
             upkeep_ns: 0,
             stalled_since_ns: None,
             prepared_ns: None,

@@ -32,6 +32,14 @@ impl MarketThread {
         self.linger(place, Phase::Flushing);
     }
 
+    /// Ends a connection without a frame that says so, once what waits is sent.
+    pub(super) fn end(&mut self, place: Place) {
+        if self.phase(place) == Some(Phase::Open) {
+            self.leave_hub(place);
+            self.linger(place, Phase::Flushing);
+        }
+    }
+
     fn phase(&mut self, place: Place) -> Option<Phase> {
         self.connections
             .get(place)
@@ -70,7 +78,9 @@ impl MarketThread {
         };
         let (door, id) = (connection.door, connection.id);
         if std::mem::replace(&mut connection.in_hub, false) {
-            self.doors[usize::from(door)].close(id);
+            let orders = self.doors[usize::from(door)].close(id);
+            // Not now: what a door made may be on its way to others.
+            self.withdrawals.extend(orders);
             self.connections.detach_from_hub(door, id);
         }
     }
@@ -138,7 +148,7 @@ impl MarketThread {
                     let code = code.to_be_bytes();
                     (Opcode::Close, [&code[..], reason.as_bytes()].concat())
                 }
-                Reply::Subscribe(_) | Reply::Unsubscribe(_) => continue,
+                _ => continue,
             };
             let Some(connection) = self.connections.get(place) else {
                 return;
@@ -182,7 +192,15 @@ impl MarketThread {
             .map(|(place, _)| place)
             .collect();
         for place in open {
-            self.close(place, 1001, "the exchange closes");
+            let Some(connection) = self.connections.get(place).filter(|one| one.in_hub) else {
+                continue;
+            };
+            let (door, id) = (usize::from(connection.door), connection.id);
+            let (mut replies, now_ns) = (Vec::new(), self.now_ns());
+            self.doors[door].goodbye(&self.market, id, now_ns, &mut replies);
+            for reply in replies {
+                self.reply(place, reply);
+            }
         }
     }
 }

@@ -5,6 +5,8 @@ use super::config::Pacing;
 use super::handle::RuntimeError;
 use super::market_thread::MarketThread;
 use super::sender::Moment;
+use feedbench_exchange::hub::ConnectionId;
+use feedbench_exchange::market::Order;
 
 /// Work goes on for so long before sockets are looked at: a pong or a request waits no longer than this, and the look
 /// (about 0.3 µs) costs less than a hundredth.
@@ -133,22 +135,61 @@ impl MarketThread {
         self.prepared_ns = Some(event.published_ns);
     }
 
+    /// Does what a client asks of the market: it is told first, then everybody else. Takes place before anything that
+    /// is due later, and tells of it at once.
+    pub(super) fn trade(&mut self, index: usize, client: Option<ConnectionId>, order: &Order) {
+        let drawn_ns = monotonic_ns();
+        let is_open = self.opened_ns.is_some() && self.market_config.is_some();
+        let execution = is_open.then(|| {
+            self.done_ns = self.now_ns().min(self.next_due().0).max(self.done_ns);
+            self.market.submit(order, self.done_ns)
+        });
+        if let Some(client) = client {
+            let now_ns = self.done_ns;
+            self.doors[index].on_execution(&self.market, client, execution.as_ref(), now_ns);
+            self.deliver_to(index, drawn_ns, None);
+        }
+        for event in execution.iter().flat_map(|execution| &execution.events) {
+            self.events += 1;
+            for door in &mut self.doors {
+                door.on_event(&self.market, event);
+            }
+            for index in 0..self.doors.len() {
+                self.deliver(index, drawn_ns);
+            }
+        }
+        self.send_held();
+    }
+
+    /// Withdraws the orders of clients that are gone.
+    pub(super) fn withdraw(&mut self) {
+        for order in std::mem::take(&mut self.withdrawals) {
+            self.trade(0, None, &order);
+        }
+    }
+
     fn deliver(&mut self, index: usize, drawn_ns: u64) {
         if self.doors[index].frames().list().is_empty() {
             return;
         }
-        let opened_ns = self.opened_ns.filter(|_| self.pacing != Pacing::Unpaced);
         let only = match self.turn() {
             Some((door, connection)) if usize::from(door) == index => Some(connection),
             Some(_) => return,
             None => None,
         };
+        self.deliver_to(index, drawn_ns, only);
+    }
+
+    /// Sends what a door made last to everybody who is owed it, or to one of them.
+    fn deliver_to(&mut self, index: usize, drawn_ns: u64, only: Option<ConnectionId>) {
+        let opened_ns = self.opened_ns.filter(|_| self.pacing != Pacing::Unpaced);
         let more = self.more_is_due(opened_ns, drawn_ns);
         let several = self.doors[index].frames().list().len() > 1;
         let moment = Moment {
             now_ns: self.done_ns,
             scheduled_ns: opened_ns.map_or(drawn_ns, |opened_ns| opened_ns + self.done_ns),
             opened_ns,
+            clock: *self.market.clock(),
             hold: self.holds_back() && (more || several),
             more: self.holds_back() && more,
             only,

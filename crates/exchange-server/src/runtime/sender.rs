@@ -10,6 +10,7 @@ use super::totals::{DoorTotals, Lag};
 use feedbench_exchange::hub::{ConnectionId, Door, Recipient};
 use feedbench_exchange::ledger::{Sent, EVERYBODY};
 use feedbench_exchange::personality::StreamId;
+use feedbench_exchange::time::ExchangeClock;
 
 /// Held back for so long at most, while more is due already.
 const HOLD_NS: u64 = 20_000;
@@ -38,6 +39,8 @@ pub struct Moment {
     pub scheduled_ns: u64,
     /// When the market opened; `None` in an unpaced run, whose times of the market mean nothing on the clock.
     pub opened_ns: Option<u64>,
+    /// What the exchange's wall clock shows.
+    pub clock: ExchangeClock,
     /// Whether messages are held back until all that is due was made, so that each connection gets its own in one
     /// write: a sender that is late catches up sooner so, and of one event's messages none waits for another's write.
     pub hold: bool,
@@ -45,6 +48,18 @@ pub struct Moment {
     pub more: bool,
     /// The only one who gets anything, while subscribers take turns.
     pub only: Option<ConnectionId>,
+}
+
+impl Moment {
+    /// The market's time of what is written at this time of the machine, and its clock: a FIX message tells when it was
+    /// sent.
+    pub fn written(&self, sent_ns: u64) -> (u64, ExchangeClock) {
+        let now_ns = match self.opened_ns {
+            Some(opened_ns) => sent_ns.saturating_sub(opened_ns).max(self.now_ns),
+            None => self.now_ns,
+        };
+        (now_ns, self.clock)
+    }
 }
 
 /// See the module.
@@ -128,7 +143,7 @@ impl Sender {
                     got: 0,
                     last: EVERYBODY,
                 };
-                delivery.frame(door.frames(), index, &recipients, meaning);
+                delivery.frame(&mut *door, index, &recipients, meaning);
                 let got = delivery.got;
                 totals.messages_sent += got;
                 totals.bytes_sent += got * u64::from(meaning.payload_bytes);

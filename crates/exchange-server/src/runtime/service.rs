@@ -1,6 +1,6 @@
 //! What the loop does between messages: sockets, commands, upkeep.
 
-use super::clock::monotonic_ns;
+use super::clock::{monotonic_ns, unix_ns};
 use super::handle::RuntimeError;
 use super::market_thread::{MarketThread, UPKEEP_EVERY_NS};
 use super::poller::BELL;
@@ -15,6 +15,10 @@ impl MarketThread {
             "clients would find a market that is ahead of what was sent"
         );
         let mut ready = std::mem::take(&mut self.ready);
+        if self.opened_ns.is_none() && !self.fixed_clock {
+            // The market's own time stands still until it opens; what clients are told of the time must not.
+            self.market.set_opening(unix_ns());
+        }
         self.poller
             .wait(timeout_ns, &mut ready)
             .map_err(|source| RuntimeError::System {
@@ -29,6 +33,7 @@ impl MarketThread {
             }
         }
         self.ready = ready;
+        self.withdraw();
         Ok(())
     }
 
@@ -42,6 +47,7 @@ impl MarketThread {
                     request,
                     verdict,
                 }) => self.open_connection(door, &request, verdict),
+                Ok(Command::Connect(door, established)) => self.connect(door, established),
                 Ok(Command::Attach(ticket, established)) => self.attach(ticket, established),
                 Ok(Command::Abandon(ticket)) => self.abandon(ticket),
                 Ok(Command::Rest {

@@ -2,5 +2,6 @@
 
 mod arguments;
 mod exchange;
+mod fix;
 mod namespace;
 mod rig;

@@ -57,6 +57,12 @@ impl Exchange {
         url.strip_prefix("http://").unwrap().to_owned()
     }
 
+    /// The same for FIX.
+    pub fn fix_address(&self, personality: &str) -> String {
+        let url = self.beginning["urls"][personality]["fix"].as_str().unwrap();
+        url.strip_prefix("tcp://").unwrap().to_owned()
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
     }

@@ -17,6 +17,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub enum Got {
     Attached(Ticket, Established),
     Abandoned(Ticket),
+    Connected(DoorId, Established),
 }
 
 /// A running front.
@@ -59,6 +60,7 @@ impl Rig {
         let address = listener.local_addr().unwrap();
         let mut config = FrontConfig {
             doors: vec![(listener, DoorId(3))],
+            fix_doors: Vec::new(),
             tls: Some(certificates.server_config().unwrap()),
             handshake_delay: Duration::ZERO,
             limits: Limits::default(),
@@ -97,7 +99,7 @@ impl Rig {
     pub fn attached(&self) -> (Ticket, Established) {
         match self.got.recv_timeout(PATIENCE).unwrap() {
             Got::Attached(ticket, established) => (ticket, established),
-            Got::Abandoned(_) => panic!("it was abandoned"),
+            _ => panic!("it was abandoned, or is FIX"),
         }
     }
 
@@ -175,6 +177,9 @@ fn stand_in(commands: &Receiver<Command>, tell: &Sender<Got>) {
                     .headers
                     .push(("X-MBX-USED-WEIGHT-1M", "5".to_owned()));
                 let _ = answer.send(response);
+            }
+            Command::Connect(door, established) => {
+                drop(tell.send(Got::Connected(door, established)))
             }
             Command::Stop => return,
         }

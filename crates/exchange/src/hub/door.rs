@@ -1,13 +1,19 @@
 //! Hubs of different personalities behind one type, so that one thread can drive them all over the same market.
 
 use super::{ConnectionId, Hub, Recipient};
-use crate::market::{Event, Market};
-use crate::personality::{Frames, Incoming, Personality, Reply, Request, Response, StreamId};
+use crate::market::{Event, Execution, Market, Order};
+use crate::personality::{
+    Frames, Incoming, Personality, Reply, Request, Response, StreamId, Transport,
+};
+use crate::time::ExchangeClock;
 
 /// A [`Hub`], whichever its personality. One virtual call for an event and for a frame, none for a subscriber.
 pub trait Door {
     /// See [`Personality::name`].
     fn name(&self) -> &'static str;
+
+    /// See [`Personality::transport`].
+    fn transport(&self) -> Transport;
 
     /// See [`Hub::open`].
     fn open(
@@ -29,7 +35,37 @@ pub trait Door {
     );
 
     /// See [`Hub::close`].
-    fn close(&mut self, connection: ConnectionId);
+    fn close(&mut self, connection: ConnectionId) -> Vec<Order>;
+
+    /// See [`Hub::goodbye`].
+    fn goodbye(
+        &mut self,
+        market: &Market,
+        connection: ConnectionId,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    );
+
+    /// See [`Hub::on_execution`].
+    fn on_execution(
+        &mut self,
+        market: &Market,
+        connection: ConnectionId,
+        execution: Option<&Execution>,
+        now_ns: u64,
+    );
+
+    /// See [`Hub::write`].
+    fn write(
+        &mut self,
+        frame: usize,
+        connection: ConnectionId,
+        now: (u64, ExchangeClock),
+        out: &mut Vec<u8>,
+    );
+
+    /// See [`Hub::take_output`].
+    fn take_output(&mut self, connection: ConnectionId, out: &mut Vec<u8>);
 
     /// See [`Hub::is_subscriber`].
     fn is_subscriber(&self, connection: ConnectionId) -> bool;
@@ -85,6 +121,10 @@ impl<P: Personality> Door for Hub<P> {
         self.personality.name()
     }
 
+    fn transport(&self) -> Transport {
+        self.personality.transport()
+    }
+
     fn open(
         &mut self,
         market: &Market,
@@ -106,8 +146,42 @@ impl<P: Personality> Door for Hub<P> {
         Hub::on_message(self, market, connection, incoming, now_ns, replies);
     }
 
-    fn close(&mut self, connection: ConnectionId) {
-        Hub::close(self, connection);
+    fn close(&mut self, connection: ConnectionId) -> Vec<Order> {
+        Hub::close(self, connection)
+    }
+
+    fn goodbye(
+        &mut self,
+        market: &Market,
+        connection: ConnectionId,
+        now_ns: u64,
+        replies: &mut Vec<Reply>,
+    ) {
+        Hub::goodbye(self, market, connection, now_ns, replies);
+    }
+
+    fn on_execution(
+        &mut self,
+        market: &Market,
+        connection: ConnectionId,
+        execution: Option<&Execution>,
+        now_ns: u64,
+    ) {
+        Hub::on_execution(self, market, connection, execution, now_ns);
+    }
+
+    fn write(
+        &mut self,
+        frame: usize,
+        connection: ConnectionId,
+        now: (u64, ExchangeClock),
+        out: &mut Vec<u8>,
+    ) {
+        Hub::write(self, frame, connection, now, out);
+    }
+
+    fn take_output(&mut self, connection: ConnectionId, out: &mut Vec<u8>) {
+        Hub::take_output(self, connection, out);
     }
 
     fn is_subscriber(&self, connection: ConnectionId) -> bool {

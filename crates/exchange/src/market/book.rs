@@ -143,6 +143,16 @@ impl Book {
         })
     }
 
+    /// A resting order by its number, at the price where it rests.
+    pub fn find(&self, side: Side, price: Ticks, id: u64) -> Option<Slot> {
+        let level = self.level(side, price)?;
+        let newer =
+            |&slot: &u32| Some(self.slots[slot as usize].newer).filter(|&newer| newer != NONE);
+        std::iter::successors(Some(level.oldest), newer)
+            .find(|&slot| self.slots[slot as usize].id == id)
+            .map(Slot)
+    }
+
     /// How many orders rest, both sides together.
     pub fn resting_orders(&self) -> usize {
         self.resting.len()

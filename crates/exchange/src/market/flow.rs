@@ -3,8 +3,12 @@
 use super::arrivals::ArrivalTimes;
 use super::publication::Publisher;
 use super::random::Random;
-use super::{Action, Event, Fill, Lots, MarketConfig, Mix, Side, Symbol, SymbolId, Ticks};
+use super::{
+    Action, Event, Execution, Fill, Lots, MarketConfig, Mix, OrderAction, Side, Symbol, SymbolId,
+    Ticks,
+};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 /// Levels that no cancel or market order removes, so that each side always has a best price.
 const LEAST_LEVELS: usize = 10;
@@ -22,6 +26,8 @@ pub struct Flow {
     orders: u64,
     trades: u64,
     aggregates: u64,
+    /// Clients' orders that rest, with what is needed to find them. The market's own orders never withdraw them.
+    guests: BTreeMap<u64, (Side, Ticks)>,
 }
 
 impl Flow {
@@ -45,6 +51,7 @@ impl Flow {
             orders: 0,
             trades: 0,
             aggregates: 0,
+            guests: BTreeMap::new(),
         }
     }
 
@@ -114,7 +121,7 @@ impl Flow {
         let cancel = cancel_weight * resting;
         let drawn = self.random.below(limit + market + cancel);
         let side = self.either_side();
-        if drawn < market && symbol.book.level_count(side.opposite()) > LEAST_LEVELS {
+        if drawn < market && symbol.book.level_count(side.opposite()) > self.least_levels() {
             self.take(symbol, side)
         } else if drawn < market + cancel {
             self.cancel(symbol)
@@ -122,6 +129,104 @@ impl Flow {
         } else {
             self.place(symbol, side)
         }
+    }
+
+    /// Does what a client asks, at this time, which is also when it is published: the client hears of it at once, so
+    /// nobody may hear of it later. Later events of the symbol keep their order.
+    pub fn submit(
+        &mut self,
+        id: SymbolId,
+        symbol: &mut Symbol,
+        action: OrderAction,
+        now_ns: u64,
+    ) -> Execution {
+        let mut actions: SmallVec<[Action; 2]> = SmallVec::new();
+        let mut execution = Execution {
+            order: 0,
+            resting: 0,
+            withdrawn: None,
+            events: SmallVec::new(),
+        };
+        match action {
+            OrderAction::Cancel { order } => {
+                execution.order = order;
+                if let Some(action) = self.withdraw(symbol, order) {
+                    if let Action::Cancel { quantity, .. } = action {
+                        execution.withdrawn = Some(quantity);
+                    }
+                    actions.push(action);
+                }
+            }
+            OrderAction::New {
+                side,
+                limit,
+                quantity,
+                rests,
+            } => {
+                let order = self.next_order();
+                execution.order = order;
+                let (fills, left) = self.fill(symbol, side, limit, quantity, 0);
+                if !fills.is_empty() {
+                    actions.push(Action::Take {
+                        order,
+                        side,
+                        quantity,
+                        fills,
+                    });
+                }
+                let crosses = |price| {
+                    let best = symbol.book.best(side.opposite());
+                    best.is_some_and(|(best, _)| match side {
+                        Side::Bid => best <= price,
+                        Side::Ask => best >= price,
+                    })
+                };
+                match limit.filter(|&price| left > 0 && rests && !crosses(price)) {
+                    Some(price) => {
+                        symbol.book.place(order, side, price, left);
+                        self.guests.insert(order, (side, price));
+                        execution.resting = left;
+                        actions.push(Action::Place {
+                            order,
+                            side,
+                            price,
+                            quantity: left,
+                        });
+                    }
+                    None => execution.withdrawn = (left > 0).then_some(left),
+                }
+            }
+        }
+        for action in actions {
+            let event = Event {
+                symbol: id,
+                sequence: symbol.sequence + 1,
+                matched_ns: now_ns,
+                published_ns: now_ns,
+                action,
+            };
+            symbol.count(&event);
+            execution.events.push(event);
+        }
+        execution
+    }
+
+    /// Takes a client's order out of the book, if it is still there.
+    fn withdraw(&mut self, symbol: &mut Symbol, order: u64) -> Option<Action> {
+        let (side, price) = self.guests.remove(&order)?;
+        let slot = symbol.book.find(side, price, order)?;
+        let order = symbol.book.cancel(slot);
+        Some(Action::Cancel {
+            order: order.id,
+            side,
+            price,
+            quantity: order.quantity,
+        })
+    }
+
+    /// Levels that the market's own orders leave: enough that clients may withdraw all of theirs.
+    fn least_levels(&self) -> usize {
+        LEAST_LEVELS + self.guests.len()
     }
 
     fn place(&mut self, symbol: &mut Symbol, side: Side) -> Action {
@@ -145,7 +250,8 @@ impl Flow {
             .book
             .level(order.side, order.price)
             .is_some_and(|level| level.orders == 1);
-        if alone && symbol.book.level_count(order.side) <= LEAST_LEVELS {
+        let is_guest = !self.guests.is_empty() && self.guests.contains_key(&order.id);
+        if is_guest || alone && symbol.book.level_count(order.side) <= self.least_levels() {
             return Err(order.side);
         }
         symbol.book.cancel(slot);
@@ -161,10 +267,39 @@ impl Flow {
     fn take(&mut self, symbol: &mut Symbol, side: Side) -> Action {
         let quantity = self.quantity();
         let order = self.next_order();
+        let (fills, _) = self.fill(symbol, side, None, quantity, 1);
+        Action::Take {
+            order,
+            side,
+            quantity,
+            fills,
+        }
+    }
+
+    /// Takes from the other side, best price first, as far as the limit allows and enough levels remain; returns the
+    /// trades and what found nobody. The first `trades_anyway` trades may leave fewer levels.
+    fn fill(
+        &mut self,
+        symbol: &mut Symbol,
+        side: Side,
+        limit: Option<Ticks>,
+        quantity: Lots,
+        trades_anyway: usize,
+    ) -> (SmallVec<[Fill; 4]>, Lots) {
         let mut fills: SmallVec<[Fill; 4]> = SmallVec::new();
         let mut wanted = quantity;
+        let acceptable = |price: Ticks| match (limit, side) {
+            (None, _) => true,
+            (Some(limit), Side::Bid) => price <= limit,
+            (Some(limit), Side::Ask) => price >= limit,
+        };
         while wanted > 0
-            && (fills.is_empty() || symbol.book.level_count(side.opposite()) > LEAST_LEVELS)
+            && (fills.len() < trades_anyway
+                || symbol.book.level_count(side.opposite()) > self.least_levels())
+            && symbol
+                .book
+                .best(side.opposite())
+                .is_some_and(|(best, _)| acceptable(best))
         {
             let Some((maker, taken)) = symbol.book.take_best(side.opposite(), wanted) else {
                 break;
@@ -173,6 +308,9 @@ impl Flow {
             self.trades += 1;
             if fills.last().is_none_or(|fill| fill.price != maker.price) {
                 self.aggregates += 1;
+            }
+            if taken == maker.quantity && !self.guests.is_empty() {
+                self.guests.remove(&maker.id);
             }
             fills.push(Fill {
                 trade: self.trades,
@@ -183,12 +321,7 @@ impl Flow {
                 maker_remaining: maker.quantity - taken,
             });
         }
-        Action::Take {
-            order,
-            side,
-            quantity,
-            fills,
-        }
+        (fills, wanted)
     }
 
     /// A price that improves on, joins or stands behind the best, counted from the opposite side so that it never

@@ -168,7 +168,8 @@ impl Personality for Gemini {
                 session.on_message(&self.names, market, text, now_ns, replies);
             }
             // A v1 connection says all it has to say in its URL.
-            (Session::V1(_), _) | (Session::V2(_), Incoming::Ping | Incoming::Pong(_)) => {}
+            (Session::V1(_), _)
+            | (Session::V2(_), Incoming::Ping | Incoming::Pong(_) | Incoming::Bytes(_)) => {}
         }
     }
 

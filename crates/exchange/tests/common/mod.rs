@@ -76,7 +76,7 @@ impl<P: Personality> Rig<P> {
                 Reply::Text(text) => Got::Text(String::from_utf8(text).unwrap()),
                 Reply::Ping(payload) => Got::Ping(payload),
                 Reply::Close { code, reason } => Got::Close(code, reason),
-                Reply::Subscribe(_) | Reply::Unsubscribe(_) => panic!("the hub keeps these"),
+                other => panic!("{other:?} is for hubs and FIX"),
             };
             self.got[connection.0 as usize].push((self.now_ns, got));
         }

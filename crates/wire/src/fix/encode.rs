@@ -122,6 +122,13 @@ impl<'a> Encoder<'a> {
         self.raw(data_tag, data);
     }
 
+    /// Fields that are encoded already, each with its separator: a body that many connections get.
+    #[inline]
+    pub fn fields(&mut self, encoded: &[u8]) {
+        debug_assert!(encoded.last().is_none_or(|byte| *byte == SOH));
+        self.out.extend_from_slice(encoded);
+    }
+
     /// A field as it was read from a message.
     #[inline]
     pub(crate) fn raw(&mut self, tag: Tag, value: &[u8]) {

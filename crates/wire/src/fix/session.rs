@@ -143,6 +143,7 @@ pub struct Session<S> {
     test_requested_ns: Option<u64>,
     test_requests: u64,
     logout_sent_ns: u64,
+    received_messages: u64,
     /// Working memory of the validation.
     seen: Vec<Tag>,
     /// Working memory of resending.
@@ -170,6 +171,7 @@ impl<S: Store> Session<S> {
             test_requested_ns: None,
             test_requests: 0,
             logout_sent_ns: 0,
+            received_messages: 0,
             seen: Vec::new(),
             resent: Vec::new(),
         }
@@ -252,6 +254,12 @@ impl<S: Store> Session<S> {
     #[must_use]
     pub fn is_logged_on(&self) -> bool {
         self.phase == Phase::Active
+    }
+
+    /// Messages received so far, whatever became of them, garbled ones apart.
+    #[must_use]
+    pub fn received_messages(&self) -> u64 {
+        self.received_messages
     }
 
     /// The numbers and messages.

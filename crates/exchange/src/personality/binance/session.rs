@@ -157,7 +157,7 @@ impl Session {
             return;
         }
         match incoming {
-            Incoming::Ping => {}
+            Incoming::Ping | Incoming::Bytes(_) => {}
             Incoming::Pong(payload) => {
                 // One that was not asked for is allowed and does not count.
                 if self

@@ -36,6 +36,7 @@ impl<S: Store> Session<S> {
             Ok(Some((message, length))) => {
                 self.input_at += length;
                 self.current = Current::Input(from..from + length);
+                self.received_messages += 1;
                 self.last_received_ns = now.monotonic_ns;
                 self.test_requested_ns = None;
                 self.receive(&message, now).map(|()| true)
