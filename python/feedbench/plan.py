@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from feedbench.errors import RunDirectoryError
-from feedbench.load import Load
+from feedbench.load import ENGINE, EXCHANGE, OWN, Load
 from feedbench.paths import SCHEMA, read_json, write_json
 from feedbench.protocol import Expect, Gates, Protocol
 from feedbench.spelling import FactorValue
@@ -171,8 +171,13 @@ class Plan:
     @property
     def targets(self) -> tuple[str, ...]:
         """Every target that must be built: those measured and those whose client drives others; sorted."""
-        clients = {condition.load.client for condition in self.conditions} - {"engine", "own"}
+        clients = {condition.load.client for condition in self.conditions} - {ENGINE, OWN, EXCHANGE}
         return tuple(sorted({process.target for process in self.processes} | clients))
+
+    @property
+    def is_of_feeds(self) -> bool:
+        """Whether it measures clients that follow an exchange, and so event ages instead of round trips."""
+        return any(condition.load.feed is not None for condition in self.conditions)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from feedbench.block_design import make_blocks
-from feedbench.load import ENGINE, OWN, Load
+from feedbench.feed.settings import EXCHANGE_FACTOR, Feed, exchange_name
+from feedbench.load import ENGINE, EXCHANGE, OWN, Load
 from feedbench.plan import (
     LOCAL,
     Block,
@@ -72,7 +73,9 @@ def make_plan(scenario: Scenario, registry: Registry, *, seed: int | None = None
     variants, without_knob = _variants(scenario, registry, usable, copies)
     possible, without_client = _cells(scenario, variants, conditions, registry)
     cells, alone = _comparable(scenario, possible)
-    rounds = _rounds(cells, conditions, compare=scenario.compare)
+    # An exchange has one of everything, so each of its conditions is a round.
+    separate = ROUND_FACTORS if scenario.feed is None else scenario.engine_factors
+    rounds = _rounds(cells, conditions, compare=scenario.compare, separate=separate)
     processes = _used(variants, cells, host)
     blocks = make_blocks(
         scenario.protocol.blocks,
@@ -111,16 +114,23 @@ def make_plan(scenario: Scenario, registry: Registry, *, seed: int | None = None
 def _conditions(scenario: Scenario) -> tuple[Condition, ...]:
     conditions = []
     for factors in _combinations(scenario, scenario.engine_factors):
-        load = {name: factors.get(name, value) for name, value in scenario.load.items()}
         conditions.append(
             Condition(
                 id=_factors_id(factors),
                 factors=factors,
                 cpus_awake=bool(factors.get("cpus_awake", scenario.protocol.cpus_awake)),
-                load=Load.from_settings(load),
+                load=_load(scenario, factors),
             )
         )
     return tuple(conditions)
+
+
+def _load(scenario: Scenario, factors: Factors) -> Load:
+    if scenario.feed is None:
+        return Load.from_settings({name: factors.get(name, value) for name, value in scenario.load.items()})
+    exchanges = {exchange_name(exchange): exchange for exchange in scenario.feed["exchanges"]}
+    exchange = exchanges[str(factors.get(EXCHANGE_FACTOR, next(iter(exchanges))))]
+    return Load.of_feed(Feed.from_settings({**scenario.feed, **exchange, **factors}, exchange))
 
 
 def _combinations(scenario: Scenario, names: Sequence[str]) -> list[dict[str, FactorValue]]:
@@ -298,6 +308,8 @@ def _comparable(scenario: Scenario, cells: Sequence[Cell]) -> tuple[tuple[Cell, 
 
 def _lack(target: Target, load: Load, registry: Registry) -> str | None:
     """Why this load cannot be put on this target; None when it can."""
+    if load.client == EXCHANGE:
+        return _feed_lack(target, load)
     model = load.path.strip("/")
     if model in ("echo", "stamp", "feed") and model not in target.models:
         return f"it does not serve /{model}"
@@ -310,13 +322,25 @@ def _lack(target: Target, load: Load, registry: Registry) -> str | None:
     return None
 
 
-def _rounds(cells: Sequence[Cell], conditions: Sequence[Condition], *, compare: str) -> tuple[Round, ...]:
-    """Cells that agree in every engine-side factor but the compared one, where a round can hold that."""
+def _feed_lack(target: Target, load: Load) -> str | None:
+    if target.feed_client_command is None:
+        return "it is no feed client"
+    if load.feed is not None and load.feed.tls and "wss" not in target.speaks:
+        return "it does not speak wss"
+    return None
+
+
+def _rounds(
+    cells: Sequence[Cell], conditions: Sequence[Condition], *, compare: str, separate: Sequence[str]
+) -> tuple[Round, ...]:
+    """Cells that agree in every engine-side factor but the compared one, where a round can hold that: the
+    values of a `separate` factor lie in rounds of their own.
+    """
     by_condition = {condition.id: condition for condition in conditions}
     members: dict[str, list[Cell]] = {}
     for cell in cells:
         factors = by_condition[cell.condition].factors
-        kept = {name: value for name, value in factors.items() if name != compare or name in ROUND_FACTORS}
+        kept = {name: value for name, value in factors.items() if name != compare or name in separate}
         members.setdefault(_factors_id(kept), []).append(cell)
     rounds = []
     for round_id, inside in members.items():

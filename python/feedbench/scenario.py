@@ -9,6 +9,7 @@ from typing import Any
 
 from feedbench.document import TomlDocument
 from feedbench.errors import ScenarioError
+from feedbench.feed.settings import EXCHANGE_FACTOR, FEED_DEFAULTS, exchange_name
 from feedbench.load import LOAD_DEFAULTS
 from feedbench.plan import FactorValue
 from feedbench.protocol import Expect, Gates, Protocol
@@ -40,7 +41,11 @@ class Excluded:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`targets` are names in the scenario's order; `load` holds every key of [load]; knobs are texts."""
+    """`targets` are names in the scenario's order; `load` holds every key of [load]; knobs are texts.
+
+    `feed`: every key of [feed], where the targets are clients that follow an exchange; `load` then says
+    nothing.
+    """
 
     path: Path
     name: str
@@ -62,20 +67,27 @@ class Scenario:
     knobs: Mapping[str, str]
     factors: Mapping[str, tuple[FactorValue, ...]]
     expect: Expect
+    feed: Mapping[str, Any] | None = None
 
     @property
     def knob_factors(self) -> tuple[str, ...]:
-        return tuple(name for name in self.factors if name not in LOAD_DEFAULTS and name != "cpus_awake")
+        return tuple(name for name in self.factors if name not in self._condition_keys)
 
     @property
     def engine_factors(self) -> tuple[str, ...]:
-        return tuple(name for name in self.factors if name in LOAD_DEFAULTS or name == "cpus_awake")
+        """What whoever drives the targets varies: the engine, or the exchange."""
+        return tuple(name for name in self.factors if name in self._condition_keys)
+
+    @property
+    def _condition_keys(self) -> set[str]:
+        keys = LOAD_DEFAULTS if self.feed is None else (*FEED_DEFAULTS, EXCHANGE_FACTOR)
+        return {*keys, "cpus_awake"}
 
 
 def read_scenario(path: Path, *, registry: Registry, root: Path) -> Scenario:
     """The scenario in `path`; ScenarioError names line and hint. `root` is the checkout's folder."""
     document = TomlDocument.read(path, error=ScenarioError)
-    stated = {table: set(document.content.get(table, ())) for table in ("load", "protocol", "knobs")}
+    stated = {table: set(document.content.get(table, ())) for table in ("load", "protocol", "knobs", "feed")}
     document.check("scenario")
     document.refuse(problems(document, registry=registry, stated=stated))
     return _scenario(document, registry=registry, root=root)
@@ -108,11 +120,21 @@ def _scenario(document: TomlDocument, *, registry: Registry, root: Path) -> Scen
         load={**content["load"], "payload": _placed(content["load"]["payload"], folder, root)},
         knobs={knob: spelled(value) for knob, value in content["knobs"].items()},
         factors={
-            name: tuple(_placed(value, folder, root) if name == "payload" else value for value in values)
-            for name, values in content["factors"].items()
+            **_exchange_factor(content.get("feed")),
+            **{
+                name: tuple(_placed(value, folder, root) if name == "payload" else value for value in values)
+                for name, values in content["factors"].items()
+            },
         },
         expect=Expect(**content["expect"]),
+        feed=content.get("feed"),
     )
+
+
+def _exchange_factor(feed: Mapping[str, Any] | None) -> dict[str, tuple[FactorValue, ...]]:
+    """Several exchanges are a factor, without having been written as one."""
+    names = tuple(exchange_name(exchange) for exchange in (feed or {}).get("exchanges", ()))
+    return {EXCHANGE_FACTOR: names} if len(names) > 1 else {}
 
 
 def _excluded(entries: list[dict[str, str]], registry: Registry) -> tuple[Excluded, ...]:

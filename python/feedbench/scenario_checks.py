@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from feedbench.document import Problem, TomlDocument, value_problems
+from feedbench.feed.received import SUFFIXES
+from feedbench.feed.settings import EXCHANGE_FACTOR, FEED_DEFAULTS, exchange_name
 from feedbench.load import ENGINE, LOAD_DEFAULTS, OWN, STAMP, STAMP_PATH
 from feedbench.registry import Registry
 from feedbench.spelling import in_id, spelled
@@ -37,10 +39,13 @@ def problems(
     yield from _factor_name_problems(content, targets, stated)
     yield from _factor_value_problems(content, targets)
     yield from _knob_problems(content, targets)
-    yield from _pacer_problems(content, stated)
-    yield from _client_problems(content, registry)
-    yield from _payload_problems(content, document.path.resolve().parent)
-    yield from _fragment_problems(content)
+    if "feed" in content:
+        yield from _feed_problems(content, stated)
+    else:
+        yield from _pacer_problems(content, stated)
+        yield from _client_problems(content, registry)
+        yield from _payload_problems(content, document.path.resolve().parent)
+        yield from _fragment_problems(content)
     yield from _protocol_problems(content)
 
 
@@ -67,7 +72,7 @@ def _target_problems(content: Content, registry: Registry) -> Iterator[Problem]:
 
 def chosen(content: Content, registry: Registry) -> list[Target]:
     """The scenario's targets, each once, in its order; of what a glob matches only those that it can be asked
-    of: servers, and where a knob is compared, those that take its values.
+    of: servers, or feed clients, and where a knob is compared, those that take its values.
     """
     left_out = {target.name for entry in content["exclude"] for target in registry.matching(entry["target"])}
     compare = content["compare"]
@@ -76,10 +81,14 @@ def chosen(content: Content, registry: Registry) -> list[Target]:
     found: dict[str, Target] = {}
     for pattern in content["targets"]:
         for target in registry.matching(pattern):
-            able = "server" in target.roles and (not is_knob or _varies(target, compare, values))
+            able = _has_role(content, target) and (not is_knob or _varies(target, compare, values))
             if target.name == pattern or able:
                 found[target.name] = target
     return [target for name, target in found.items() if name not in left_out]
+
+
+def _has_role(content: Content, target: Target) -> bool:
+    return target.feed_client_command is not None if "feed" in content else "server" in target.roles
 
 
 def _varies(target: Target, knob: str, values: list[str]) -> bool:
@@ -89,17 +98,18 @@ def _varies(target: Target, knob: str, values: list[str]) -> bool:
 
 def _role_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
     names = [target.name for target in chosen]
+    role = "feed client" if "feed" in content else "server"
     if not names:
         yield Problem(
             ("targets",),
-            "no target is left: all are excluded, no servers, or don't take the values compared",
+            f"no target is left: all are excluded, no {role}s, or don't take the values compared",
             "leave one in",
         )
         return
     for target in chosen:
-        if "server" not in target.roles:
+        if not _has_role(content, target):
             yield Problem(
-                ("targets",), f'"{target.name}" is no server', "only servers can be measured this way"
+                ("targets",), f'"{target.name}" is no {role}', f"only {role}s can be measured this way"
             )
     reference = content.get("reference")
     if reference is not None and reference not in names:
@@ -112,7 +122,7 @@ def _factor_name_problems(
     content: Content, chosen: list[Target], stated: Mapping[str, set[str]]
 ) -> Iterator[Problem]:
     knobs = {knob for target in chosen for knob in target.knobs}
-    known = {*LOAD_DEFAULTS, "cpus_awake", *knobs}
+    known = {*(FEED_DEFAULTS if "feed" in content else LOAD_DEFAULTS), "cpus_awake", *knobs}
     for name in content["factors"]:
         if name not in known:
             yield Problem(("factors", name), f'unknown factor "{name}"', nearest(name, known))
@@ -120,7 +130,8 @@ def _factor_name_problems(
             if name in keys and (table != "protocol" or name == "cpus_awake"):
                 yield Problem((table, name), f'"{name}" stands in [{table}] and in [factors]', "say it once")
     compare = content["compare"]
-    if compare != "target" and compare not in content["factors"]:
+    varied_exchange = compare == EXCHANGE_FACTOR and len(content.get("feed", {}).get("exchanges", ())) > 1
+    if compare != "target" and compare not in content["factors"] and not varied_exchange:
         yield Problem(
             ("compare",),
             f'compare = "{compare}" is not a factor',
@@ -138,7 +149,9 @@ def _factor_value_problems(content: Content, chosen: list[Target]) -> Iterator[P
                 )
         for index, value in enumerate(values):
             path = ("factors", name, index)
-            if name in LOAD_DEFAULTS:
+            if "feed" in content and name in FEED_DEFAULTS:
+                yield from value_problems("scenario", ("feed", name), value, path=path)
+            elif name in LOAD_DEFAULTS:
                 yield from value_problems("scenario", ("load", name), value, path=path)
             elif name == "cpus_awake":
                 yield from value_problems("scenario", ("protocol", name), value, path=path)
@@ -163,6 +176,30 @@ def _knob_value_problems(
     if owners and text != DEFAULT and not any(target.takes(name, text) for target in owners):
         allowed = {DEFAULT, *(allowed for target in owners for allowed in target.knobs[name])}
         yield Problem(path, f'no target here takes {name} = "{text}"', nearest(text, allowed))
+
+
+def _feed_problems(content: Content, stated: Mapping[str, set[str]]) -> Iterator[Problem]:
+    """Exchanges must be told apart; a record is what a feed client is measured by."""
+    for key in sorted(stated["load"]):
+        yield Problem(("load", key), "an exchange drives feed clients, not the engine", "leave [load] out")
+    names: list[str] = []
+    for index, exchange in enumerate(content["feed"]["exchanges"]):
+        name = exchange_name(exchange)
+        if name in names:
+            yield Problem(("feed", "exchanges", index), f'two exchanges are called "{name}"', "add name = …")
+        names.append(name)
+        for key in exchange:
+            if key in content["factors"]:
+                yield Problem(
+                    ("feed", "exchanges", index, key), f'"{key}" stands here and in [factors]', "say it once"
+                )
+    for table, sinks in (
+        ("knobs", [content["knobs"].get("sink", "stamps")]),
+        ("factors", content["factors"].get("sink", ())),
+    ):
+        for sink in sinks:
+            if sink not in SUFFIXES:
+                yield Problem((table, "sink"), f"nothing is known of a client whose sink is {sink}", "stamps")
 
 
 def _pacer_problems(content: Content, stated: Mapping[str, set[str]]) -> Iterator[Problem]:

@@ -100,6 +100,7 @@ def answer(
         compare=question.compare,
         quantiles=plan.protocol.quantiles,
         blocks_used=len(used),
+        quantity="event_age" if plan.is_of_feeds else "round_trip",
         blocks_dropped=_dropped(rounds),
         ranking=() if trust.withheld else _ranking(plan, question, bases, measured, decisions),
         withheld=trust.withheld,

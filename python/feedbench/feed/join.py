@@ -21,20 +21,31 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Joined:
-    """`sent` (dtype ledger.MESSAGE) and `received_ns` of the messages that arrived, in the order of receipt.
+    """`place` in `messages` (dtype ledger.MESSAGE) and `received_ns` of what arrived, in order of receipt.
 
     `replies` came before the first event and are not in the ledger: what an exchange answers to a connection
     or a subscription. `unknown` came later and were never sent so; `duplicated` were sent, but not so often.
-    `lost` were sent and did not arrive, not counting what a planted fault spoiled.
+    `lost_place`: those that were sent and did not arrive, not counting what a planted fault spoiled.
     """
 
-    sent: NDArray[np.void]
+    messages: NDArray[np.void]
+    place: Indices
     received_ns: Nanoseconds
-    lost: int
+    lost_place: Indices
     replies: int
     unknown: int
     duplicated: int
     out_of_order: int
+
+    @property
+    def sent(self) -> NDArray[np.void]:
+        """The ledger's records of what arrived, in the order of receipt."""
+        records: NDArray[np.void] = self.messages[self.place]
+        return records
+
+    @property
+    def lost(self) -> int:
+        return len(self.lost_place)
 
 
 def join(received: Received, messages: NDArray[np.void]) -> Joined:
@@ -49,9 +60,10 @@ def join(received: Received, messages: NDArray[np.void]) -> Joined:
     strange[:begun] = False
     repeated = strange & np.isin(received.keys, keys)
     return Joined(
-        sent=messages[place[arrived]],
+        messages=messages,
+        place=place[arrived],
         received_ns=received.received_ns[arrived],
-        lost=int(np.count_nonzero(~taken & (messages["fault"] == 0))),
+        lost_place=np.flatnonzero(~taken & (messages["fault"] == 0)),
         replies=int(np.count_nonzero(~arrived[:begun])),
         unknown=int(np.count_nonzero(strange & ~repeated)),
         duplicated=int(np.count_nonzero(repeated)),

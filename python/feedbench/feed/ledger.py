@@ -54,19 +54,18 @@ class Ledger:
     names: Mapping[int, str]
     complete: bool
 
-    def of_connection(self, connection: int, streams: Iterable[str] | None = None) -> NDArray[np.void]:
-        """What one connection was sent: `streams` are the names that it subscribed to, None for all.
+    def is_for(self, connection: int) -> NDArray[np.bool_]:
+        """For each message whether that connection was sent it; without what a planted gap kept from all.
 
-        Without what a planted gap kept from everybody.
+        All of a run's connections are taken to have subscribed to the same streams.
         """
-        messages = self.messages
-        chosen = (messages["connection"] == connection) | (messages["connection"] == ALL_SUBSCRIBERS)
-        chosen &= messages["recipients"] > 0
-        if streams is not None:
-            wanted = set(streams)
-            numbers = [number for number, name in self.names.items() if name in wanted]
-            chosen &= np.isin(messages["stream"], numbers)
-        found: NDArray[np.void] = messages[chosen]
+        to = self.messages["connection"]
+        mine: NDArray[np.bool_] = (to == connection) | (to == ALL_SUBSCRIBERS)
+        return mine & (self.messages["recipients"] > 0)
+
+    def of_connection(self, connection: int) -> NDArray[np.void]:
+        """What that connection was sent."""
+        found: NDArray[np.void] = self.messages[self.is_for(connection)]
         return found
 
 

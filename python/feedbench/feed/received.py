@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from feedbench.feed.ledger import Keys, keys_of_payloads
 from feedbench.feed.stamps import Ending, read_stamps
 from feedbench.samples import Nanoseconds
 
-Sink = Literal["stamps", "sqlite", "sqlite_behind", "none"]
-FILES: dict[str, str] = {"stamps": "stamps.fbs", "sqlite": "events.sqlite", "sqlite_behind": "events.sqlite"}
+# Sinks that leave a record, and how its file's name ends.
+SUFFIXES: Mapping[str, str] = {"stamps": ".stamps", "sqlite": ".sqlite", "sqlite_behind": ".sqlite"}
 
 
 @dataclass(frozen=True)

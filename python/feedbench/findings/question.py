@@ -70,6 +70,6 @@ class QuestionFinding:
     sentinel: SentinelFinding | None
     control: ControlFinding | None
     gates: tuple[GateFinding, ...]
-    quantity: Literal["round_trip"] = "round_trip"
+    quantity: Literal["round_trip", "event_age"] = "round_trip"
     withheld: str | None = field(metadata=named("ranking_withheld"))
     margins: Mapping[str, Margin] = field(metadata=named("margin"))

@@ -41,30 +41,44 @@ def run_block(context: Context, block: Block) -> BlockRecord | None:
         cpus=context.pinning.targets,
         ready_deadline_s=context.ready_deadline_s,
     ) as fleet:
-        try:
-            with context.interruption.raising():
-                fleet.start(block.start_order, left_out=context.left_out, told=context.told)
-        except Interrupted:
-            context.told("interrupted while starting")
-        write_json(
-            context.directory.starts(block.index),
-            {
-                "schema": SCHEMA,
-                "block": block.index,
-                "processes": {name: asdict(start) for name, start in fleet.starts.items()},
-            },
-        )
+        if context.plan.is_of_feeds:
+            fleet.leave_out(block.start_order, context.left_out)
+        else:
+            _start(context, block, fleet)
         for round_id in block.round_order:
             round_ = context.plan.round(round_id)
             if context.interruption.asked:
                 skip_round(context, block, round_)
             else:
                 run_round(context, block, round_, fleet)
+        if context.plan.is_of_feeds:
+            _write_starts(context, block, fleet)
     if context.interruption.asked:
         return None
     record = BlockRecord(block.index, started_unix_ns, time.time_ns())
     write_json(_record_file(context.directory, block.index), {"schema": SCHEMA, **asdict(record)})
     return record
+
+
+def _start(context: Context, block: Block, fleet: Fleet) -> None:
+    try:
+        with context.interruption.raising():
+            fleet.start(block.start_order, left_out=context.left_out, told=context.told)
+    except Interrupted:
+        context.told("interrupted while starting")
+    _write_starts(context, block, fleet)
+
+
+def _write_starts(context: Context, block: Block, fleet: Fleet) -> None:
+    """Of feed clients, which are started in each round, the last one's."""
+    write_json(
+        context.directory.starts(block.index),
+        {
+            "schema": SCHEMA,
+            "block": block.index,
+            "processes": {name: asdict(start) for name, start in fleet.starts.items()},
+        },
+    )
 
 
 def read_block(directory: RunDirectory, index: int) -> BlockRecord | None:

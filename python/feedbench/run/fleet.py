@@ -59,10 +59,10 @@ class Fleet:
         A process that does not get there costs its own cells, never the others'. `left_out` holds, by target,
         why it is not to be timed at all.
         """
+        self.leave_out(order, left_out)
         for process_id in order:
             process = self.plan.process(process_id)
-            if process.target in left_out:
-                self.lost[process_id] = Outcome("skipped", left_out[process.target])
+            if process_id in self.lost:
                 continue
             told(f"starting {process_id}")
             try:
@@ -73,6 +73,13 @@ class Fleet:
                 self.lost[process_id] = Outcome("unsupported", str(error))
             except TargetError as error:
                 self.lost[process_id] = Outcome("failed", str(error))
+
+    def leave_out(self, order: Sequence[str], left_out: Mapping[str, str]) -> None:
+        """Notes those of the processes that are not to be timed."""
+        for process_id in order:
+            reason = left_out.get(self.plan.process(process_id).target)
+            if reason is not None:
+                self.lost[process_id] = Outcome("skipped", reason)
 
     def bury(self) -> None:
         """Notes the processes that have ended by themselves, with their exit status and last words."""

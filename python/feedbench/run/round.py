@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 from feedbench.host.awake import cpus_awake
 from feedbench.host.pressure import other_work_share, read_pressure
-from feedbench.load import ENGINE
+from feedbench.load import ENGINE, EXCHANGE
 from feedbench.paths import write_json
 from feedbench.plan import Block, Cell, Plan, Round
 from feedbench.run.client_round import measure_by_clients
 from feedbench.run.context import Context
 from feedbench.run.engine_round import measure_by_engine
 from feedbench.run.environment import environment_document
+from feedbench.run.exchange_round import measure_by_exchange
 from feedbench.run.fleet import Fleet
 from feedbench.run.measured import INTERRUPTED, Measured
 from feedbench.run.request import driven_ns
@@ -31,7 +32,14 @@ def run_round(context: Context, block: Block, round_: Round, fleet: Fleet) -> No
     for cell in cells:
         if cell.id in context.offered and (cause := context.offered[cell.id].cause) is not None:
             measured.outcomes[cell.id] = Outcome("failed", cause)
-    able = [cell for cell in cells if cell.process in fleet.running and cell.id not in measured.outcomes]
+    startable = round_.client == EXCHANGE  # feed clients are started for each exchange
+    able = [
+        cell
+        for cell in cells
+        if (startable or cell.process in fleet.running)
+        and cell.process not in fleet.lost
+        and cell.id not in measured.outcomes
+    ]
     if able and not context.interruption.asked:
         context.told(f"measuring {round_.id}")
         _measure(context, block, round_, able, fleet, measured)
@@ -69,7 +77,7 @@ def _measure(
     own_before_ns = own_cpu_ns()
     before = read_pressure()
     with cpus_awake(context.engine, cpus, wanted=round_.cpus_awake) as awake:
-        by = measure_by_engine if round_.client == ENGINE else measure_by_clients
+        by = {ENGINE: measure_by_engine, EXCHANGE: measure_by_exchange}.get(round_.client, measure_by_clients)
         by(context, block, round_, cells, fleet, measured)
     after = read_pressure()
     own_ns = own_cpu_ns() - own_before_ns + measured.targets_cpu_ns  # the spinners have ended and count, too

@@ -1,0 +1,140 @@
+"""Starts a feed client: the study's four arguments, all else in its environment (spec/feed.md)."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from feedbench.commands import environment, fill
+from feedbench.errors import TargetError
+from feedbench.host.process import ending, has_ended, own_preparation
+from feedbench.launch import UNSUPPORTED_STATUS, UnsupportedError, log_tail
+from feedbench.paths import Project
+from feedbench.target import LAUNCH_KNOBS, Target
+
+POLL_S = 0.005
+# Header and the first record, which says that the handshake is done.
+CONNECTED_BYTES = 16 + 24
+
+
+@dataclass(frozen=True)
+class Address:
+    """The four arguments. `host` begins with `ws://`, or is a bare name for wss."""
+
+    exchange: str
+    host: str
+    port: int
+    stream: str
+
+    @property
+    def arguments(self) -> list[str]:
+        return [self.exchange, self.host, str(self.port), self.stream]
+
+
+@dataclass(frozen=True)
+class FeedClient:
+    """A running client and the files that it writes."""
+
+    target: Target
+    process: subprocess.Popen[bytes]
+    output: Path
+    log: Path
+    sink: str
+    port: int
+    started_ns: int
+
+    def wait_connected(self, *, deadline_s: float) -> int:
+        """Nanoseconds from its start until its handshake was done; TargetError when it did not get there.
+
+        A database does not tell when the handshake was done: there an established TCP connection has to do.
+        """
+        give_up = time.monotonic() + deadline_s
+        while not self._is_connected():
+            if has_ended(self.process):
+                raise self.death()
+            if time.monotonic() > give_up:
+                raise TargetError(
+                    f"it did not connect within {deadline_s:g} s",
+                    where=self.target.name,
+                    hint=f"see {self.log}",
+                )
+            time.sleep(POLL_S)
+        return time.monotonic_ns() - self.started_ns
+
+    def _is_connected(self) -> bool:
+        if self.sink == "stamps":
+            return self.output.exists() and self.output.stat().st_size >= CONNECTED_BYTES
+        try:
+            process = psutil.Process(self.process.pid)
+            members = [process, *process.children(recursive=True)]
+            return any(
+                connection.status == psutil.CONN_ESTABLISHED
+                and connection.raddr
+                and connection.raddr.port == self.port
+                for member in members
+                for connection in member.net_connections("tcp")
+            )
+        except psutil.Error:
+            return False
+
+    def death(self) -> TargetError:
+        """Why it has ended; it must have."""
+        status = self.process.wait()
+        said = log_tail(self.log)
+        hint = f"it said: {said}" if said else "it said nothing"
+        if status == UNSUPPORTED_STATUS:
+            return UnsupportedError("it does not support this", where=self.target.name, hint=hint)
+        return TargetError(f"the client ended with {ending(status)}", where=self.target.name, hint=hint)
+
+
+def start_client(
+    target: Target,
+    address: Address,
+    *,
+    project: Project,
+    output: Path,
+    log: Path,
+    knobs: Mapping[str, str],
+    settings: Mapping[str, str | None],
+    cpus: Sequence[int] = (),
+) -> FeedClient:
+    """Starts it; its record goes to `output`. `settings` are variables of the contract that are no knobs,
+    by their names without FEEDBENCH_ in small letters; None leaves one unset. TargetError when the program
+    can't be started, UnsupportedError when it is no feed client.
+    """
+    if target.feed_client_command is None:
+        raise UnsupportedError("it is no feed client", where=target.name)
+    sink = knobs.get("sink", "stamps")
+    given = {name: value for name, value in settings.items() if value is not None}
+    given |= {knob: value for knob, value in knobs.items() if knob not in LAUNCH_KNOBS}
+    command = fill(target.feed_client_command, target=target, project=project, mode=target.build_mode(knobs))
+    started_ns = time.monotonic_ns()
+    with log.open("ab") as said:
+        try:
+            process = subprocess.Popen(
+                [*command, *address.arguments],
+                cwd=target.folder,
+                env=environment({"output": str(output.resolve()), **given}),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+                preexec_fn=own_preparation(cpus=cpus),
+            )
+        except OSError as error:
+            raise TargetError(f"cannot start {command[0]}: {error.strerror}", where=target.name) from error
+    return FeedClient(target, process, output, log, sink, address.port, started_ns)
+
+
+def settings_of(*, subscribe: Sequence[str] = (), ca_file: Any = None) -> dict[str, str | None]:
+    """What a client is told of its connection beside the four arguments."""
+    return {
+        "subscribe": "\n".join(subscribe) or None,
+        "ca_file": None if ca_file is None else str(ca_file),
+    }

@@ -1,0 +1,103 @@
+"""One fresh process of the simulated exchange, for as long as a round lasts."""
+
+from __future__ import annotations
+
+import json
+import select
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from feedbench.errors import EngineError
+from feedbench.feed.client import Address
+from feedbench.feed.settings import Feed
+from feedbench.host.process import end_process, own_preparation
+from feedbench.launch import log_tail
+
+READY_DEADLINE_S = 30.0
+END_GRACE_S = 5.0
+# Its certificate is for this name, and clients check that.
+TLS_NAME = "localhost"
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A running exchange. `ca_file` is who vouches for it, where wss is asked for."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    ca_file: Path | None
+
+    def address(self, feed: Feed) -> Address:
+        host = TLS_NAME if feed.tls else "ws://127.0.0.1"
+        return Address(feed.exchange, host, self.port, feed.path)
+
+
+@contextmanager
+def run_exchange(
+    binary: Path,
+    feed: Feed,
+    *,
+    seed: int,
+    duration_ns: int,
+    wait_for: int,
+    slice_ns: int | None,
+    ledger: Path,
+    log: Path,
+    cpus: Sequence[int],
+    spins: bool,
+) -> Iterator[Exchange]:
+    """Its market opens when `wait_for` clients have subscribed, and ends `duration_ns` later.
+
+    `spins`: it has its CPU for itself, and never sleeps. One that sleeps sends up to a millisecond late.
+
+    EngineError when it can't be started, or isn't ready in time.
+    """
+    command = [str(binary), "--json", *feed.arguments(), "--seed", str(seed)]
+    command += ["--duration", f"{duration_ns}ns", "--wait-for", str(wait_for), "--ledger", str(ledger)]
+    command += ["--pacing", "spin" if spins else "hybrid"]
+    if slice_ns is not None:
+        command += ["--slice", f"{slice_ns}ns"]
+    if cpus:
+        command += ["--cpu", str(cpus[0])]
+    with log.open("wb") as said:
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                process_group=0,
+                preexec_fn=own_preparation(cpus=cpus),
+            )
+        except OSError as error:
+            raise EngineError.not_started(binary, error) from error
+    try:
+        yield _exchange(process, _first_line(process, log), feed)
+    finally:
+        end_process(process, first=signal.SIGTERM, grace_s=END_GRACE_S)
+
+
+def _first_line(process: subprocess.Popen[bytes], log: Path) -> Mapping[str, Any]:
+    """What it prints when everything can be reached."""
+    assert process.stdout is not None
+    line = b""
+    if select.select([process.stdout], [], [], READY_DEADLINE_S)[0]:
+        line = process.stdout.readline()
+    try:
+        document: Mapping[str, Any] = json.loads(line)
+    except ValueError as error:
+        said = log_tail(log)
+        raise EngineError("the exchange did not start", hint=said or "it said nothing") from error
+    return document
+
+
+def _exchange(process: subprocess.Popen[bytes], told: Mapping[str, Any], feed: Feed) -> Exchange:
+    port = urlsplit(told["urls"][feed.personality]["ws"]).port
+    assert port is not None
+    return Exchange(process, port, Path(told["ca"]) if feed.tls else None)

@@ -1,0 +1,92 @@
+"""What a client's record and the ledger come to: load.json in the engine's shape, and the verdict. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from feedbench.feed.measured import MeasuredFeed, Window
+from feedbench.feed.settings import Feed
+from feedbench.load import Load, pacer_to_json
+from feedbench.paths import SCHEMA
+from feedbench.protocol import Expect, Protocol
+from feedbench.run.own_client import WARMUP_BIN_NS, summarise, warmup_bins
+from feedbench.run.status import Outcome
+
+
+def window_of(protocol: Protocol, feed: Feed, clients: int) -> Window:
+    """What of a market counts; in slices all clients warm up before the first is measured."""
+    sliced = feed.design == "sliced" and protocol.slice_ns is not None
+    return Window(
+        warmup_ns=protocol.warmup_ns * (clients if sliced else 1),
+        sliced=sliced,
+        drop_ns=int(protocol.drop_first * (protocol.slice_ns or 0)),
+    )
+
+
+def load_document(found: MeasuredFeed, *, name: str, load: Load, protocol: Protocol) -> dict[str, Any]:
+    """load.json; what only an engine knows is null.
+
+    `latency_ns` is the age of events, `lateness_ns` what the exchange took from their birth to sending them.
+    The message of a client that was cut off by the end is neither lost nor late: the market ends first.
+    """
+    measured, joined = found.measured, found.joined
+    age_ns = measured["received_ns"] - measured["intended_ns"]
+    measured_ns = int(protocol.measure_ns * (1 - protocol.drop_first if found.sliced else 1))
+    seconds = measured_ns / 1e9
+    payload_bytes = int(joined.sent["bytes"].sum())
+    return {
+        "schema": SCHEMA,
+        "name": name,
+        "verdict": "ok",
+        "cause": None,
+        "connections": 1,
+        "transport": "feed client",
+        "pacer": pacer_to_json(load.pacer),
+        "payload": asdict(load.payload),
+        "measured_ns": measured_ns,
+        "slices": found.slices,
+        "sent": len(measured) + found.lost,
+        "received": len(measured),
+        "lost": found.lost,
+        "duplicated": joined.duplicated,
+        "out_of_order": joined.out_of_order,
+        "wrong": joined.unknown,
+        "replies": joined.replies,
+        "sent_total": len(joined.messages),
+        "received_total": len(joined.place),
+        "lost_total": joined.lost,
+        "round_trips_per_s": len(measured) / seconds,
+        "bytes_per_s": payload_bytes / max(1, len(joined.place)) * len(measured) / seconds,
+        "latency_ns": summarise(age_ns),
+        "latency_from_send_ns": summarise(measured["received_ns"] - measured["sent_ns"]),
+        "lateness_ns": summarise(measured["sent_ns"] - measured["intended_ns"]),
+        "warmup": {"bin_ns": WARMUP_BIN_NS, "bins": warmup_bins(found.warm)},
+        "options": {},
+        "engine_stalls": None,
+        "interrupted": False,
+        "errors": [],
+        "warnings": [],
+    }
+
+
+def judge_feed(found: MeasuredFeed, expect: Expect) -> Outcome:
+    """Complete is what had all that was sent, warm-up included, once and in order, and nothing else."""
+    joined = found.joined
+    counts: Mapping[str, int] = {
+        "lost": joined.lost,
+        "duplicated": joined.duplicated,
+        "out_of_order": joined.out_of_order,
+        "wrong": joined.unknown,
+    }
+    broken = [
+        f"{counts[name]:,} messages {name.replace('_', ' ')} ({limit} allowed)"
+        for name, limit in asdict(expect).items()
+        if counts[name] > limit
+    ]
+    if broken:
+        return Outcome("failed", f"of {len(joined.messages):,} sent, " + ", ".join(broken))
+    if not len(found.measured):
+        return Outcome("failed", "not one message came in the measured part")
+    return Outcome("ok")
