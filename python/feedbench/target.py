@@ -76,6 +76,7 @@ class Target:
     debug_commands: tuple[Command, ...] | None = None
     feed_client_command: Command | None = None
     relay_command: Command | None = None
+    poller_command: Command | None = None
 
     @property
     def id(self) -> str:
@@ -245,6 +246,7 @@ def _target(name: str, folder: Path, content: Mapping[str, Any]) -> Target:
         echo_client_command=_command(run, "echo_client"),
         feed_client_command=_command(run, "client"),
         relay_command=_command(run, "relay"),
+        poller_command=_command(run, "poller"),
         knobs={
             **{knob: tuple(values) for knob, values in content["knobs"].items()},
             **(SERVER_KNOBS if "server" in content["roles"] else {}),

@@ -52,7 +52,7 @@ def test_columns_and_rows_are_those_of_the_printed_tables() -> None:
         there = next(table for table in printed.tables if table.id == f"table{number}")
         here = tables[number - 1]
         assert [column.title for column in here.columns[1:]] == list(there.columns)
-        assert [row[0] for row in here.rows] == list(there.rows)
+        assert [row[0] for row in here.rows] == list(there.labels)
     across = next(table for table in printed.tables if table.id == "table4")
     assert [column.title for column in tables[3].columns[2:]] == list(across.columns)
     assert len(tables[3].rows) == len(across.rows)
@@ -131,7 +131,7 @@ def test_each_figure_in_three_formats_with_an_axis_for_each_quantity(tmp_path: P
             assert svg.count(">Event age at receipt (ms)<") == 1
     # Three bars for each campaign, each of some height.
     drawn = (tmp_path / "figure-5.svg").read_text(encoding="utf-8")
-    bars = re.findall(r'aria-roledescription="bar"[^>]* d="M[^"]*?v(-?[\d.]+)', drawn)
+    bars = re.findall(r'd="M[\d.,]+h[\d.]+v(-?[\d.]+)h-[^"]+" fill="#(?:009e73|0072b2|d55e00)"', drawn)
     assert len(bars) == 9
     assert all(abs(float(height)) > 0.5 for height in bars)
 
