@@ -88,7 +88,7 @@ def _write(batch: Batch, first: int, path: Path, database: duckdb.DuckDBPyConnec
     try:
         database.execute(
             f"COPY (SELECT {first} + row_number() OVER () - 1 AS number, {received} AS received_ns, "
-            "received_unix_ms, payload FROM batch) TO ? (FORMAT parquet, COMPRESSION zstd)",
+            "received_unix_ms, payload FROM batch) TO ? (FORMAT parquet, COMPRESSION lz4)",
             [str(path)],
         )
     except duckdb.IOException as error:

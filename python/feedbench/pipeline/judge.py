@@ -63,7 +63,7 @@ def _behind(count: int, ages: Ages) -> str:
     middle = ages.quantile(0.5)
     return (
         f"{count:,} of {ages.count:,} events ({share:.1%}) were received before they happened: the clock of "
-        f"the recorder is behind the exchange's by at least {least:,} ms (median age {middle:,.0f} ms). These "
+        f"the recorder is behind the exchange's by {least:,} ms at least (median age {middle:,.0f} ms). Such "
         "ages are offsets of two clocks: only differences between clients of one clock mean something"
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from feedbench.errors import FeedbenchError
+from feedbench.feed.stamps import MAGIC
 from feedbench.pipeline import recording, sqlite, stamps
 from feedbench.pipeline.batch import Reading
 from feedbench.pipeline.dialect import DIALECTS, exchange_of
@@ -80,7 +81,7 @@ def _existing(path: Path) -> Path:
 def _is_client_file(path: Path) -> bool:
     if path.stat().st_size == 0:
         return path.suffix in SUFFIXES
-    return _beginning(path).startswith((stamps.MAGIC, sqlite.MAGIC))
+    return _beginning(path).startswith((MAGIC, sqlite.MAGIC))
 
 
 def _named(path: Path) -> Source:
@@ -95,13 +96,13 @@ def _format(path: Path) -> Format:
     beginning = _beginning(path)
     if not beginning:
         return "empty"
-    if beginning.startswith(stamps.MAGIC):
+    if beginning.startswith(MAGIC):
         return "stamps"
     if beginning.startswith(sqlite.MAGIC):
         return "sqlite"
     if recording.is_recording(path):
         return "recording"
-    if stamps.MAGIC.startswith(beginning) or path.suffix == ".stamps":
+    if MAGIC.startswith(beginning) or path.suffix == ".stamps":
         return "stamps"  # which tells what is wrong with it
     raise FeedbenchError(
         "this is neither a stamps file, nor SQLite, nor a recording", where=str(path), hint="see spec/feed.md"

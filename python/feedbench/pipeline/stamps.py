@@ -1,4 +1,6 @@
-"""Reads what a feed client's sink `stamps` left (spec/feed.md)."""
+"""Reads what a feed client's sink `stamps` left (spec/feed.md), as a stream: files of 100 hours are larger
+than memory. feed.stamps has the whole of one at once.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,13 @@ from struct import Struct
 import numpy as np
 
 from feedbench.errors import FeedbenchError
+from feedbench.feed.stamps import MAGIC, VERSION, Kind
 from feedbench.pipeline.batch import MESSAGES, Batch, Connected, Reading, texts
 from feedbench.pipeline.problem import Problem
 
-MAGIC = b"FBSTAMPS"
-VERSION = 1
-HEADER = Struct("<8sII")
-RECORD = Struct("<QQIB3x")
-TEXT, BINARY, CONNECTED, END = 1, 2, 3, 4
+RECORD = Struct("<QQIB3x")  # feed.stamps.HEAD, for one record at a time
+MESSAGE_KINDS = (int(Kind.TEXT), int(Kind.BINARY))
+FILE_HEADER = MAGIC + VERSION.to_bytes(4, "little") + bytes(4)
 
 
 @dataclass
@@ -39,19 +40,18 @@ def read_stamps(path: Path) -> Reading:
     as it goes; FeedbenchError when it is none of ours.
     """
     with path.open("rb") as file:
-        header = file.read(HEADER.size)
-        if len(header) < HEADER.size:
+        header = file.read(len(FILE_HEADER))
+        if len(header) < len(FILE_HEADER) and FILE_HEADER.startswith(header):
             yield Problem("cut_short", f"{path} ends after {len(header)} bytes, within its header")
             return
-        magic, version, _ = HEADER.unpack(header)
-        if magic != MAGIC or version != VERSION:
+        if header != FILE_HEADER:
             raise FeedbenchError(f"this is no stamps file of version {VERSION}", where=str(path))
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             yield from _records(content, path)
 
 
 def _records(content: mmap.mmap, path: Path) -> Reading:
-    size, at, ended, begun = len(content), HEADER.size, False, False
+    size, at, ended, begun = len(content), len(FILE_HEADER), False, False
     unpack, head = RECORD.unpack_from, RECORD.size
     columns = _Columns()
     while at + head <= size:
@@ -59,7 +59,7 @@ def _records(content: mmap.mmap, path: Path) -> Reading:
         end = at + head + length
         if end > size:
             break
-        if kind in (TEXT, BINARY):
+        if kind in MESSAGE_KINDS:
             columns.ns.append(ns)
             columns.unix_ms.append(unix_ms)
             # What is no UTF-8 is no JSON either, and is told as such later; here it must only stay itself.
@@ -67,13 +67,13 @@ def _records(content: mmap.mmap, path: Path) -> Reading:
             if len(columns.payloads) == MESSAGES:
                 yield columns.batch()
                 columns = _Columns()
-        elif kind == CONNECTED:
+        elif kind == Kind.CONNECTED:
             yield Connected()
-        elif kind != END:
+        elif kind != Kind.END:
             raise FeedbenchError(
                 f"a record of the unknown kind {kind}", where=f"{path} at byte {at}", hint="is it damaged?"
             )
-        begun, ended, at = True, kind == END, end
+        begun, ended, at = True, kind == Kind.END, end
     if columns.payloads:
         yield columns.batch()
     if at < size:

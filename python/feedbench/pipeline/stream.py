@@ -1,4 +1,4 @@
-"""What an exchange's stream is made of, by looking at the first part of what one client received."""
+"""What an exchange's stream is made of, by looking at the first messages that one client received."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import duckdb
 from feedbench.pipeline.dialect import Dialect
 
 TYPES_TOLD = 5
+LOOK_AT = 10_000
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,14 @@ class Stream:
 
 def look(part: Path, rules: Dialect, database: duckdb.DuckDBPyConnection) -> Stream:
     """At one Parquet file of messages."""
+    some = f"(SELECT payload FROM read_parquet(?) LIMIT {LOOK_AT})"
     names = database.execute(
-        f"SELECT {rules.type_name('payload')} AS type, count(*) FROM read_parquet(?) GROUP BY type "
+        f"SELECT {rules.type_name('payload')} AS type, count(*) FROM {some} GROUP BY type "
         "ORDER BY count(*) DESC, type",
         [str(part)],
     ).fetchall()
     row = database.execute(
-        f"SELECT count(DISTINCT {rules.market('payload')}) FROM read_parquet(?)", [str(part)]
+        f"SELECT count(DISTINCT {rules.market('payload')}) FROM {some}", [str(part)]
     ).fetchone()
     return Stream(
         types=tuple(name for name, _ in names[:TYPES_TOLD]),
