@@ -3,6 +3,7 @@
 # make conformance    unmodified exchange clients from the registries against the simulated exchange, compared message by message
 # make bench-engine   the engine against the raw epoll loop, interleaved on the same two cores
 # make bench-exchange  the simulated exchange against raw loops of writes, interleaved on the same two cores
+# make bench-pipeline  the analysis of feed clients' files: as many events as Papík had, then beside polars and hashlib
 # make servers        sets up every server target that this machine can have, and ranks them all: scenarios/servers/all.toml
 # make salih          the first paper's campaign, re-run (about 1½ hours)
 # make tomasetti      the second paper's ramp to 10,000 connections, re-run (hours; ^C and again goes on: feedbench ramp RUN_DIR)
@@ -11,7 +12,7 @@ FEEDBENCH := .venv/bin/feedbench
 CARGO = $(shell cat .feedbench/cargo)
 PIP_COMPILE := pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links --no-header
 .DEFAULT_GOAL := bench
-.PHONY: setup setup-test setup-targets bench servers test conformance lint format bench-engine bench-exchange salih tomasetti lock clean
+.PHONY: setup setup-test setup-targets bench servers test conformance lint format bench-engine bench-exchange bench-pipeline salih tomasetti lock clean
 
 setup:
 	@setup/setup.sh bench
@@ -49,6 +50,10 @@ bench-engine: setup
 bench-exchange: setup
 	$(CARGO) build --release --locked --quiet -p feedbench-exchange-server --example limit
 	@setsid --wait bash -c '{ echo -20 >/proc/self/autogroup; } 2>/dev/null; exec target/release/examples/limit'
+
+# polars is there for tests and for this. The generated events want about 25 GB of disk.
+bench-pipeline: setup-test
+	@.venv/bin/python -m feedbench.pipeline.bench
 
 servers: setup-targets
 	@$(FEEDBENCH) run scenarios/servers/all.toml
