@@ -180,13 +180,12 @@ class Feed:
         self.log_messages = knob("log_messages", "false", "true") == "true"
         self.event_loop = knob("event_loop", "asyncio", "uvloop")
         self.clock = clock_after(delay_ns())
-        self.exit_file = os.environ.get("FEEDBENCH_EXIT_FILE")
+        self.ending = Ending()
         self.is_connected = False
-        self.asked_to_end = False
         self.flush_is_due = False
         # How what was handed over together is written together; without an event loop all is written at once.
         self.call_soon: Callable[[Callable[[], None]], object] = lambda flush: flush()
-        self.ssl_context = self._ssl_context()
+        self.ssl_context = trusting(self.url)
         self.sink = self._open_sink()
 
     def _open_sink(self) -> Sink:
@@ -207,16 +206,6 @@ class Feed:
                     return Stamps(path)
         except (OSError, sqlite3.Error) as error:
             fail(f"cannot write {path}: {error}")
-
-    def _ssl_context(self) -> ssl.SSLContext | None:
-        """None for ws://; else trusts FEEDBENCH_CA_FILE, or the system's authorities."""
-        if self.url.startswith("ws://"):
-            return None
-        authority = os.environ.get("FEEDBENCH_CA_FILE")
-        try:
-            return ssl.create_default_context(cafile=authority)
-        except OSError as error:
-            fail(f"cannot use the authority in {authority}: {error}")
 
     def connected(self) -> None:
         """The handshake is done."""
@@ -240,40 +229,60 @@ class Feed:
         try:
             self.sink.flush()
         except (OSError, sqlite3.Error) as error:
-            self._lose_sink(error)
+            lose_sink(error)
 
     def _decode(self, message: Message) -> None:
         with suppress(ValueError):  # an exchange's mistake, recorded as it came
             json.loads(message)
 
-    def _lose_sink(self, error: Exception) -> NoReturn:
-        """No way to go on: what comes now could not be recorded."""
-        print(f"cannot write the record: {error}", file=sys.stderr, flush=True)
-        os._exit(1)
-
     def end(self, reason: str) -> int:
         """Records how the connection ended; the exit status."""
-        if self.asked_to_end:
+        if self.ending.is_asked:
             reason = ""
         try:
             if self.is_connected:
                 self.sink.add(time.monotonic_ns(), time.time_ns(), END, reason)
             self.sink.close()
         except (OSError, sqlite3.Error) as error:
-            self._lose_sink(error)
+            lose_sink(error)
         if reason:
             print(reason, file=sys.stderr)
         return 1 if reason else 0
 
-    async def until_asked_to_end(self) -> None:
-        """Comes back on SIGTERM, SIGINT or when the exit file appears."""
+
+class Ending:
+    """SIGTERM, SIGINT and the exit file."""
+
+    def __init__(self) -> None:
+        self.exit_file = os.environ.get("FEEDBENCH_EXIT_FILE")
+        self.is_asked = False
+
+    async def until_asked(self) -> None:
+        """Comes back on a signal or when the exit file appears."""
         stopped = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopped.set)
         while not stopped.is_set() and not (self.exit_file and Path(self.exit_file).exists()):
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopped.wait(), EXIT_FILE_POLL_S if self.exit_file else None)
-        self.asked_to_end = True
+        self.is_asked = True
+
+
+def trusting(url: str) -> ssl.SSLContext | None:
+    """None without TLS; else trusts FEEDBENCH_CA_FILE, or the system's authorities."""
+    if url.startswith(("ws://", "http://")):
+        return None
+    authority = os.environ.get("FEEDBENCH_CA_FILE")
+    try:
+        return ssl.create_default_context(cafile=authority)
+    except OSError as error:
+        fail(f"cannot use the authority in {authority}: {error}")
+
+
+def lose_sink(error: Exception) -> NoReturn:
+    """No way to go on: what comes now could not be recorded."""
+    print(f"cannot write the record: {error}", file=sys.stderr, flush=True)
+    os._exit(1)
 
 
 def delay_ns() -> int:
@@ -317,7 +326,7 @@ async def _until_the_end(client: Client, feed: Feed) -> str:
     # Runs when the receiving coroutine waits, and before the event loop does.
     feed.call_soon = asyncio.get_running_loop().call_soon
     following = asyncio.ensure_future(client.follow())
-    asked = asyncio.ensure_future(feed.until_asked_to_end())
+    asked = asyncio.ensure_future(feed.ending.until_asked())
     await asyncio.wait({following, asked}, return_when="FIRST_COMPLETED")
     if not following.done():
         if feed.is_connected:
