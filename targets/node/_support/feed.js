@@ -1,4 +1,5 @@
 // What the JavaScript feed clients share: command line, environment, record, ends (spec/feed.md).
+import { Buffer } from 'node:buffer';
 import { existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 import { monotonicNs } from './monotonic.js';
@@ -11,7 +12,7 @@ const WRONG_USAGE = 2;
 const UNSUPPORTED = 127;
 const EXIT_FILE_EVERY_MS = 250;
 const CLOSING_AT_MOST_MS = 1000; // a peer that does not answer the close frame is left after that
-const ABNORMAL_CLOSURE = 1006; // what libraries report when there was no close frame (RFC 6455, section 7.1.5)
+export const ABNORMAL_CLOSURE = 1006; // what libraries report when there was no close frame (RFC 6455, section 7.1.5)
 
 const sinks = {
   stamps: StampsSink,
@@ -88,19 +89,22 @@ export class Feed {
   #isConnected = false;
   #isEnding = false;
   #hasEnded = false;
-  #problem = 'connection ended without a close frame';
+  #problem; // the library's last word on it
   #sink;
 
-  /** Settings are read, the sink is open; a wrong setting has ended the program. */
-  static async open(target, { deflate: canDeflate }) {
+  /**
+   * Settings are read, the sink is open; a wrong setting has ended the program. `deflate` are the values of that knob
+   * which the library can honour.
+   */
+  static async open(target, { deflate }) {
     const feed = new Feed();
     const { exchange, stream, url } = readArguments();
     feed.url = url;
     const subscribe = process.env.FEEDBENCH_SUBSCRIBE;
     feed.subscriptions = subscribe?.split('\n') ?? [];
     knob('FEEDBENCH_STAMP', ['after']); // there is no receive call: messages come as events
-    const deflate = canDeflate ? ['default', 'off', 'on'] : ['default', 'off'];
-    feed.deflate = { off: false, on: true }[knob('FEEDBENCH_DEFLATE', deflate)]; // undefined: the library's default
+    const wanted = knob('FEEDBENCH_DEFLATE', ['default', ...deflate]);
+    feed.deflate = { off: false, on: true }[wanted]; // undefined: the library's default
     feed.authority = readAuthority(process.env.FEEDBENCH_CA_FILE); // PEM; undefined: the system's
     feed.#sink = await openSink({ target, exchange, stream, subscribe });
     return feed;
@@ -113,14 +117,17 @@ export class Feed {
     );
   }
 
-  /** Records a message: text as a string or as its UTF-8 bytes, binary as bytes. */
+  /** Records a message: text as a string or as its UTF-8 bytes, binary as bytes or as their buffer. */
   receive(data, isBinary) {
     if (this.#delayNs > 0n) spin(this.#delayNs);
     const at = { ns: monotonicNs(), ms: Date.now() };
     if (this.#hasEnded) return;
     this.#write(() => this.#sink?.message(at, data, isBinary));
     if (this.#parse && !isBinary) parse(data);
-    if (this.#logMessages) console.log(data.toString());
+    if (this.#logMessages)
+      console.log(
+        typeof data === 'string' ? data : Buffer.from(data).toString(),
+      );
   }
 
   /** Keeps what the library reports as an error; its close event follows. */
@@ -131,9 +138,12 @@ export class Feed {
   closed(code, reason) {
     if (this.#isEnding) this.#finish(0, '');
     else if (!this.#isConnected)
-      end(FAILED, `cannot connect to ${this.url}: ${this.#problem}`);
+      end(
+        FAILED,
+        `cannot connect to ${this.url}: ${this.#problem ?? 'the library does not say why'}`,
+      );
     else if (code === ABNORMAL_CLOSURE)
-      this.#finish(FAILED, `lost: ${this.#problem}`);
+      this.#finish(FAILED, `lost: ${this.#problem ?? 'no close frame'}`);
     else this.#finish(FAILED, `closed: ${code} ${reason}`.trimEnd());
   }
 

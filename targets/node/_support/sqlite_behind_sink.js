@@ -1,5 +1,4 @@
 // The sink `sqlite_behind` (spec/feed.md): a thread of its own inserts what it is sent.
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { eventOf } from './sqlite_sink.js';
 
@@ -13,8 +12,10 @@ export class SqliteBehindSink {
       new URL('./sqlite_behind_worker.js', import.meta.url),
       { workerData: { file, details } },
     );
-    await once(sink.#worker, 'message'); // it has started; an error rejects
-    sink.#worker.on('error', onError);
+    sink.#worker.on('message', ({ problem }) => {
+      if (problem) onError(new Error(problem));
+    });
+    await sink.#told('started');
     return sink;
   }
 
@@ -25,8 +26,15 @@ export class SqliteBehindSink {
   }
 
   async end() {
-    const written = once(this.#worker, 'message');
-    this.#worker.postMessage('end');
-    await written;
+    this.#worker.postMessage({});
+    await this.#told('written');
+  }
+
+  #told(what) {
+    return new Promise((resolve) => {
+      this.#worker.on('message', ({ success }) => {
+        if (success === what) resolve();
+      });
+    });
   }
 }

@@ -1,27 +1,22 @@
-// The thread of the sink `sqlite_behind`: says that it has started, inserts, and says that it is done.
+// The thread of the sink `sqlite_behind`: says that it has started, inserts, and says that it is done, or what was wrong.
 import { parentPort, workerData } from 'node:worker_threads';
 import { SqliteSink } from './sqlite_sink.js';
 
-/** better-sqlite3's own kind of error arrives in the other thread without its message. */
-function told(error) {
-  return new Error(error.message);
+/** Errors are told by their message: their kinds differ between the runtimes, and don't all pass to another thread. */
+async function tell(success, step) {
+  try {
+    await step();
+    if (success) parentPort.postMessage({ success });
+  } catch (error) {
+    parentPort.postMessage({ problem: error.message });
+  }
 }
 
-const sink = await SqliteSink.open(workerData.file, workerData.details).catch(
-  (error) => {
-    throw told(error);
-  },
-);
-parentPort.on('message', (message) => {
-  try {
-    if (message !== 'end') {
-      sink.insert(message.at, message.event);
-      return;
-    }
-    sink.end();
-  } catch (error) {
-    throw told(error);
-  }
-  parentPort.postMessage('done');
+let sink;
+parentPort.on('message', ({ at, event }) => {
+  if (at) tell(undefined, () => sink.insert(at, event));
+  else tell('written', () => sink.end());
 });
-parentPort.postMessage('started');
+await tell('started', async () => {
+  sink = await SqliteSink.open(workerData.file, workerData.details);
+});

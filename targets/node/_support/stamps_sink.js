@@ -33,7 +33,7 @@ export class StampsSink {
   }
 
   #record({ ns, ms }, kind, data) {
-    const payload = typeof data === 'string' ? Buffer.from(data) : data;
+    const payload = Buffer.isBuffer(data) ? data : Buffer.from(data); // of an ArrayBuffer a view, not a copy
     const record = Buffer.allocUnsafe(RECORD_BYTES + payload.length);
     record.writeBigUInt64LE(ns, 0);
     record.writeBigUInt64LE(BigInt(ms), 8);

@@ -2,7 +2,7 @@
 import WebSocket from 'ws';
 import { Feed } from '../_support/feed.js';
 
-const feed = await Feed.open('node/ws', { deflate: true });
+const feed = await Feed.open('node/ws', { deflate: ['off', 'on'] });
 const options = { ca: feed.authority };
 if (feed.deflate !== undefined) options.perMessageDeflate = feed.deflate;
 
