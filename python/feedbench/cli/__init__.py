@@ -23,6 +23,7 @@ COMMANDS = (
     "analyze",
     "report",
     "compare",
+    "advise",
     "agree",
     "ramp",
     "capacity",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -90,7 +90,8 @@ def capacity(
             precision=precision,
             repeats=repeats,
         )
-    _show(what, searched, limit, found, as_json=as_json)
+    load = {"connections": connections if searched == "rate" else None, "payload": payload}
+    _show(what, searched, load, limit, found, as_json=as_json)
 
 
 @contextmanager
@@ -147,9 +148,12 @@ def _least_rate(limit: Limit, measure_s: float) -> int:
     return math.ceil(1.05 * minimum_count(parse_quantile(limit.quantile)) / measure_s)
 
 
-def _show(what: str, searched: str, limit: Limit, found: Capacity, *, as_json: bool) -> None:
+def _show(
+    what: str, searched: str, load: Mapping[str, Any], limit: Limit, found: Capacity, *, as_json: bool
+) -> None:
+    """`load`: what of it was not searched for."""
     if as_json:
-        document = {"schema": SCHEMA, "what": what, "of": searched, **asdict(limit), **asdict(found)}
+        document = {"schema": SCHEMA, "what": what, "of": searched, **load, **asdict(limit), **asdict(found)}
         print(json.dumps(document))
         return
     unit = UNITS[searched]
