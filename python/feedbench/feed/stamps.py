@@ -36,6 +36,7 @@ class Kind(IntEnum):
     BINARY = 2
     CONNECTED = 3
     END = 4
+    ANSWER = 5  # a poller's
 
 
 class Ending(Enum):
