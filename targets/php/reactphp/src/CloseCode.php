@@ -12,6 +12,7 @@ final class CloseCode
     public const UNSUPPORTED_DATA = 1003;
     public const INVALID_DATA = 1007;
     public const TOO_BIG = 1009;
+    public const NONE = 1005; // never on the wire: there was no code
 
     /** Whether a peer may send it: 1004 to 1006 and 1015 never stand on the wire. */
     public static function maySend(int $code): bool

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Feedbench\ReactPhp;
 
 /**
- * RFC 6455's frames of a client, from bytes as they come (section 5.2).
+ * RFC 6455's frames of a peer, from bytes as they come (section 5.2).
  *
  * Bytes are consumed by moving an offset; the buffer is cut once for each feed, and not for each frame.
  */
@@ -14,14 +14,15 @@ final class FrameReader
     private const RESERVED_BITS = 0x70;
     private const FINAL_BIT = 0x80;
     private const MASK_BIT = 0x80;
-    private const MASK_BYTES = 4;
     private const LONGEST_CONTROL_BYTES = 125;
 
     private string $buffer = '';
     private int $offset = 0;
+    private readonly int $maskBytes;
 
-    public function __construct(private readonly int $mostBytes)
+    public function __construct(private readonly int $mostBytes, Role $role)
     {
+        $this->maskBytes = $role->peerMasks() ? Frame::MASK_BYTES : 0;
     }
 
     public function feed(string $bytes): void
@@ -49,13 +50,13 @@ final class FrameReader
             return null;
         }
         $length = $this->length($short);
-        if ($available < $headBytes + self::MASK_BYTES + $length) {
+        if ($available < $headBytes + $this->maskBytes + $length) {
             return null;
         }
-        $mask = substr($this->buffer, $this->offset + $headBytes, self::MASK_BYTES);
-        $payload = substr($this->buffer, $this->offset + $headBytes + self::MASK_BYTES, $length);
-        $this->offset += $headBytes + self::MASK_BYTES + $length;
-        return new Frame($opcode, $final, self::unmasked($payload, $mask));
+        $mask = substr($this->buffer, $this->offset + $headBytes, $this->maskBytes);
+        $payload = substr($this->buffer, $this->offset + $headBytes + $this->maskBytes, $length);
+        $this->offset += $headBytes + $this->maskBytes + $length;
+        return new Frame($opcode, $final, $mask === '' ? $payload : Frame::masked($payload, $mask));
     }
 
     private function checkHead(int $first, int $second, Opcode $opcode, bool $final, int $short): void
@@ -63,8 +64,8 @@ final class FrameReader
         if (($first & self::RESERVED_BITS) !== 0) {
             throw new ProtocolError('reserved bit without an extension');
         }
-        if (($second & self::MASK_BIT) === 0) {
-            throw new ProtocolError('a client must mask');
+        if ((($second & self::MASK_BIT) !== 0) !== ($this->maskBytes > 0)) {
+            throw new ProtocolError('a client must mask, and a server must not');
         }
         if ($opcode->isControl() && (!$final || $short > self::LONGEST_CONTROL_BYTES)) {
             throw new ProtocolError('a control frame in fragments, or longer than 125 bytes');
@@ -84,11 +85,5 @@ final class FrameReader
             throw new ProtocolError('frame too long', CloseCode::TOO_BIG);
         }
         return $length;
-    }
-
-    private static function unmasked(string $payload, string $mask): string
-    {
-        $length = strlen($payload);
-        return $payload ^ substr(str_repeat($mask, intdiv($length, self::MASK_BYTES) + 1), 0, $length);
     }
 }

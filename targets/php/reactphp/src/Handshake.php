@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Feedbench\ReactPhp;
 
-/** The opening handshake (RFC 6455, section 4.2): from a request's head to the answer. */
+/** The opening handshake (RFC 6455, section 4): from a request's head to the answer, and a client's side of it. */
 final class Handshake
 {
     private const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -48,9 +48,39 @@ final class Handshake
         }
         return new self(
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                . 'Sec-WebSocket-Accept: ' . base64_encode(sha1($key . self::GUID, true)) . "\r\n\r\n",
+                . 'Sec-WebSocket-Accept: ' . self::accept($key) . "\r\n\r\n",
             $found[1],
         );
+    }
+
+    /**
+     * What a client asks with, and the answer's Sec-WebSocket-Accept that it then wants.
+     *
+     * @return array{string, string}
+     */
+    public static function request(string $authority, string $target): array
+    {
+        $key = base64_encode(random_bytes(self::KEY_BYTES));
+        $head = "GET $target HTTP/1.1\r\nHost: $authority\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            . "Sec-WebSocket-Key: $key\r\nSec-WebSocket-Version: " . self::VERSION . "\r\n\r\n";
+        return [$head, self::accept($key)];
+    }
+
+    /** Whether a server's head says that the connection is a WebSocket now. */
+    public static function isAccepted(string $head, string $accept): bool
+    {
+        $lines = explode("\r\n", $head);
+        $status = array_shift($lines);
+        $headers = self::headers($lines) ?? [];
+        return str_starts_with($status, 'HTTP/1.1 101')
+            && self::has($headers, 'upgrade', 'websocket')
+            && self::has($headers, 'connection', 'upgrade')
+            && ($headers['sec-websocket-accept'] ?? '') === $accept;
+    }
+
+    private static function accept(string $key): string
+    {
+        return base64_encode(sha1($key . self::GUID, true));
     }
 
     private static function refusal(string $status, string $header = ''): self

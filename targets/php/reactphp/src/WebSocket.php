@@ -17,10 +17,17 @@ final class WebSocket
     private bool $closed = false;
     private bool $waits = false;
 
-    /** @param callable(self, Opcode, string): void $onMessage */
-    public function __construct(private readonly ConnectionInterface $connection, private $onMessage)
-    {
-        $this->frames = new FrameReader(self::MOST_MESSAGE_BYTES);
+    /**
+     * @param callable(self, Opcode, string): void $onMessage
+     * @param (callable(int, string): void)|null $onClose with the code and the reason of the peer's close frame
+     */
+    public function __construct(
+        private readonly ConnectionInterface $connection,
+        private $onMessage,
+        private readonly Role $role = Role::Server,
+        private $onClose = null,
+    ) {
+        $this->frames = new FrameReader(self::MOST_MESSAGE_BYTES, $role);
     }
 
     public function receive(string $bytes): void
@@ -32,12 +39,13 @@ final class WebSocket
             }
         } catch (ProtocolError $error) {
             $this->close($error->getCode());
+            $this->connection->end();
         }
     }
 
     public function send(Opcode $opcode, string $message): void
     {
-        if (!$this->connection->write(Frame::encode($opcode, $message)) && !$this->waits) {
+        if (!$this->connection->write(Frame::encode($opcode, $message, $this->role)) && !$this->waits) {
             $this->waits = true; // a peer that does not read is not read from either
             $this->connection->pause();
             $this->connection->once('drain', function (): void {
@@ -93,15 +101,25 @@ final class WebSocket
             self::checkUtf8(substr($payload, 2));
         }
         $this->end(substr($payload, 0, 2));
+        if ($this->onClose !== null) {
+            $code = $payload === '' ? CloseCode::NONE : unpack('n', $payload)[1];
+            ($this->onClose)($code, substr($payload, 2));
+        }
     }
 
-    /** The server closes the connection first (RFC 6455, section 7.1.1). */
+    /** The server closes the connection first (RFC 6455, section 7.1.1); a client takes what still comes before that. */
     private function end(string $payload): void
     {
-        if (!$this->closed) {
-            $this->closed = true;
-            $this->connection->end(Frame::encode(Opcode::Close, $payload));
+        if ($this->closed) {
+            return;
         }
+        $frame = Frame::encode(Opcode::Close, $payload, $this->role);
+        if ($this->role === Role::Client) {
+            $this->connection->write($frame);
+            return;
+        }
+        $this->closed = true;
+        $this->connection->end($frame);
     }
 
     private static function checkUtf8(string $text): void
