@@ -1,6 +1,6 @@
 # make bench          sets up what it needs, builds the targets, runs scenarios/quick.toml (at most 5 minutes), prints the ranking, writes report.html
 # make test           sets up the same way; format, lint, types, then every test
-# make conformance    unmodified exchange clients from the registries against the simulated exchange, compared message by message
+# make conformance    the simulated exchange's FIX against its definitions; then unmodified exchange clients from the registries, compared message by message
 # make bench-engine   the engine against the raw epoll loop, interleaved on the same two cores
 # make bench-exchange  the simulated exchange against raw loops of writes, interleaved on the same two cores
 # make bench-pipeline  the analysis of feed clients' files: as many events as Papík had, then beside polars and hashlib
@@ -33,6 +33,7 @@ test: setup-test lint
 
 conformance: setup
 	$(CARGO) build --release --locked --quiet -p feedbench-exchange-server
+	@PYTHONPATH=conformance/exchange:conformance/fix .venv/bin/python -m fix_conformance
 	@PYTHONPATH=conformance/exchange .venv/bin/python -m exchange_conformance
 
 lint: setup-test

@@ -1,0 +1,1 @@
+"""What a FIX acceptor must answer, message by message: definitions, a runner, verdicts."""
