@@ -22,7 +22,7 @@ EPOCH = """CASE WHEN number_of_text >= 100000000000000000 THEN number_of_text //
      WHEN number_of_text >= 100000000000 THEN number_of_text
      ELSE {written} END"""
 SECONDS = "CASE WHEN contains(text, '.') THEN floor(try_cast(text AS DECIMAL(20, 6)) * 1000)::BIGINT END"
-ISO = "epoch_ms(try_cast(text AS TIMESTAMP))"
+ISO = "epoch_us(try_cast(text AS TIMESTAMP)) // 1000"  # epoch_ms would round
 KOREA = f"{ISO} - 32400000"  # UTC+9 all the year, written without its zone
 
 

@@ -26,7 +26,7 @@ QQ_SHARES = (0.001, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0
 
 
 @dataclass(frozen=True)
-class Test:
+class NormalityTest:
     """A test of the hypothesis that the ages are normal. `normal` is whether it stands at 5 %; `p` is None
     where the test has only a critical value.
     """
@@ -50,7 +50,7 @@ class QuantilePair:
 @dataclass(frozen=True)
 class Normality:
     moments: Moments
-    tests: tuple[Test, ...]
+    tests: tuple[NormalityTest, ...]
     line: tuple[QuantilePair, ...]
 
 
@@ -69,7 +69,7 @@ def normality(ages: Ages) -> Normality:
     return Normality(shape, tuple(tests), _line(ages, shape))
 
 
-def _shapiro_wilk(ages: Ages) -> Test:
+def _shapiro_wilk(ages: Ages) -> NormalityTest:
     """On all values, or on a random sample of 5,000 of them (drawn without replacement, always the same)."""
     counts = ages.counts
     if ages.count > SHAPIRO_MOST:
@@ -77,18 +77,18 @@ def _shapiro_wilk(ages: Ages) -> Test:
         counts = generator.multivariate_hypergeometric(counts, SHAPIRO_MOST, method="marginals")
     sample = np.repeat(ages.values_ms, counts).astype(float)
     if sample[0] == sample[-1]:
-        return Test("Shapiro-Wilk", math.nan, None, False, len(sample))
+        return NormalityTest("Shapiro-Wilk", math.nan, None, False, len(sample))
     result = stats.shapiro(sample)
-    return Test(
+    return NormalityTest(
         "Shapiro-Wilk", float(result.statistic), float(result.pvalue), bool(result.pvalue > 0.05), len(sample)
     )
 
 
-def _dagostino(n: int, skewness: float, excess_kurtosis: float) -> Test:
+def _dagostino(n: int, skewness: float, excess_kurtosis: float) -> NormalityTest:
     """K² of D'Agostino and Pearson (1973), as scipy's normaltest: the squares of two normal deviates."""
     statistic = _skewness_deviate(n, skewness) ** 2 + _kurtosis_deviate(n, excess_kurtosis) ** 2
     p = float(stats.chi2.sf(statistic, 2))
-    return Test("D'Agostino K²", statistic, p, p > 0.05, n)
+    return NormalityTest("D'Agostino K²", statistic, p, p > 0.05, n)
 
 
 def _skewness_deviate(n: int, skewness: float) -> float:
@@ -116,7 +116,7 @@ def _kurtosis_deviate(n: int, excess_kurtosis: float) -> float:
     return (1 - 2 / (9 * a) - cube_root) / math.sqrt(2 / (9 * a))
 
 
-def _anderson_darling(ages: Ages, shape: Moments) -> Test:
+def _anderson_darling(ages: Ages, shape: Moments) -> NormalityTest:
     """A² of Anderson and Darling (1952), ties taken together: the odd numbers 2i − 1 over the ranks a+1 … b
     add up to b² − a², and over the same ranks counted from above likewise.
     """
@@ -129,13 +129,13 @@ def _anderson_darling(ages: Ages, shape: Moments) -> Test:
     from_above = (n - before) ** 2 - (n - upto) ** 2
     statistic = -n - float(from_below @ stats.norm.logcdf(z) + from_above @ stats.norm.logsf(z)) / n
     critical = ANDERSON_5_PERCENT / (1 + 0.75 / n + 2.25 / n**2)
-    return Test("Anderson-Darling", statistic, None, statistic < critical, n)
+    return NormalityTest("Anderson-Darling", statistic, None, statistic < critical, n)
 
 
-def _jarque_bera(n: int, skewness: float, excess_kurtosis: float) -> Test:
+def _jarque_bera(n: int, skewness: float, excess_kurtosis: float) -> NormalityTest:
     statistic = n / 6 * (skewness**2 + excess_kurtosis**2 / 4)
     p = float(stats.chi2.sf(statistic, 2))
-    return Test("Jarque-Bera", statistic, p, p > 0.05, n)
+    return NormalityTest("Jarque-Bera", statistic, p, p > 0.05, n)
 
 
 def _line(ages: Ages, shape: Moments) -> tuple[QuantilePair, ...]:

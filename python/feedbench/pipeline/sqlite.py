@@ -49,12 +49,15 @@ def read_sqlite(path: Path) -> Reading:
     shorter than it says is told to be cut short even where all that is left could be read.
     """
     rows: list[Row] = []
-    count = 0
+    count, damage = 0, None
     try:
         with closing(_open(path)) as database:
             for _ in database.execute("SELECT test_id FROM test_details"):
                 yield Connected()
             for row in database.execute(_events_query(database, path)):
+                if None in row[1:]:
+                    damage = "a row without time or text"
+                    break
                 rows.append(row)
                 count += 1
                 if len(rows) == MESSAGES:
@@ -63,17 +66,22 @@ def read_sqlite(path: Path) -> Reading:
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & 0xFF not in DAMAGE:
             raise FeedbenchError(f"SQLite cannot read it: {error}", where=str(path)) from error
-        yield Problem("cut_short", f"{path} is damaged ({error}) after {count:,} messages that can be read")
-    else:
-        if missing := _missing_bytes(path):
-            yield Problem("cut_short", f"{path} lacks {missing:,} of the bytes that it says it has")
+        damage = str(error)
     if rows:
         yield _batch(rows)
+    missing = _missing_bytes(path)
+    if missing and not damage:
+        damage = "no message is known to be lost"
+    if damage:
+        what = f"lacks {missing:,} of the bytes that it says it has" if missing else "is damaged"
+        yield Problem("cut_short", f"{path} {what} ({damage}); {count:,} messages could be read")
 
 
 def _open(path: Path) -> sqlite3.Connection:
     """For reading only. A write-ahead log beside the file is part of it."""
     database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    # Else SQLite does not even begin to read a file that is shorter than its header says.
+    database.execute("PRAGMA writable_schema=ON")
     database.text_factory = lambda content: content.decode(errors="backslashreplace")
     return database
 
