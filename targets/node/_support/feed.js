@@ -1,16 +1,23 @@
 // What the JavaScript feed clients share: command line, environment, record, ends (spec/feed.md).
 import { Buffer } from 'node:buffer';
-import { existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 import { monotonicNs } from './monotonic.js';
+import {
+  FAILED,
+  WRONG_USAGE,
+  end,
+  knob,
+  parse,
+  readArguments,
+  readAuthority,
+  readDelayNs,
+  spin,
+  whenAskedToEnd,
+} from './settings.js';
 import { SqliteSink } from './sqlite_sink.js';
 import { SqliteBehindSink } from './sqlite_behind_sink.js';
 import { StampsSink } from './stamps_sink.js';
 
-const FAILED = 1;
-const WRONG_USAGE = 2;
-const UNSUPPORTED = 127;
-const EXIT_FILE_EVERY_MS = 250;
 const CLOSING_AT_MOST_MS = 1000; // a peer that does not answer the close frame is left after that
 export const ABNORMAL_CLOSURE = 1006; // what libraries report when there was no close frame (RFC 6455, section 7.1.5)
 
@@ -19,50 +26,6 @@ const sinks = {
   sqlite: SqliteSink,
   sqlite_behind: SqliteBehindSink,
 };
-
-function end(status, line) {
-  console.error(String(line).split('\n', 1)[0]);
-  process.exit(status);
-}
-
-/** The variable's value, the first of `allowed` when it is unset. */
-function knob(name, allowed) {
-  const value = process.env[name] ?? allowed[0];
-  if (!allowed.includes(value))
-    end(UNSUPPORTED, `${name}=${value}: this client can't do that`);
-  return value;
-}
-
-function readArguments() {
-  const [exchange, domain, port, stream] = process.argv.slice(2);
-  if (stream === undefined)
-    end(WRONG_USAGE, 'usage: client EXCHANGE DOMAIN PORT STREAM');
-  if (!/^\d+$/.test(port) || Number(port) > 65535)
-    end(WRONG_USAGE, `the port is ${port}: say a number up to 65535`);
-  const origin = domain.startsWith('ws://') ? domain : `wss://${domain}`;
-  return { exchange, stream, url: `${origin}:${port}${stream}` };
-}
-
-function readDelayNs() {
-  const value = process.env.FEEDBENCH_DELAY_NS ?? '0';
-  if (!/^\d+$/.test(value))
-    end(UNSUPPORTED, `FEEDBENCH_DELAY_NS=${value}: say a whole number`);
-  return BigInt(value);
-}
-
-/** Makes the control, whose messages are late by a known time. */
-function spin(delayNs) {
-  const until = monotonicNs() + delayNs;
-  while (monotonicNs() < until);
-}
-
-function readAuthority(file) {
-  try {
-    return file && readFileSync(file, 'utf8');
-  } catch (error) {
-    return end(FAILED, `cannot read FEEDBENCH_CA_FILE: ${error.message}`);
-  }
-}
 
 /** Opens the sink that the environment names; undefined for `none`. */
 async function openSink(details) {
@@ -82,7 +45,6 @@ async function openSink(details) {
 
 /** One connection to one exchange, from the command line to the exit status. */
 export class Feed {
-  #exitFile = process.env.FEEDBENCH_EXIT_FILE;
   #parse = knob('FEEDBENCH_PARSE', ['off', 'on']) === 'on';
   #logMessages = knob('FEEDBENCH_LOG_MESSAGES', ['false', 'true']) === 'true';
   #delayNs = readDelayNs();
@@ -98,7 +60,7 @@ export class Feed {
    */
   static async open(target, { deflate }) {
     const feed = new Feed();
-    const { exchange, stream, url } = readArguments();
+    const { exchange, stream, url } = readArguments('ws://', 'wss://');
     feed.url = url;
     const subscribe = process.env.FEEDBENCH_SUBSCRIBE;
     feed.subscriptions = subscribe?.split('\n') ?? [];
@@ -155,11 +117,7 @@ export class Feed {
       setTimeout(() => this.#finish(0, ''), CLOSING_AT_MOST_MS);
       close();
     };
-    for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, stop);
-    if (!this.#exitFile) return;
-    setInterval(() => {
-      if (existsSync(this.#exitFile)) stop();
-    }, EXIT_FILE_EVERY_MS);
+    whenAskedToEnd(stop);
   }
 
   async #finish(status, reason) {
@@ -189,14 +147,5 @@ export class Feed {
       FAILED,
       `cannot write ${process.env.FEEDBENCH_OUTPUT}: ${error.message}`,
     );
-  }
-}
-
-/** What decoding costs is what FEEDBENCH_PARSE is for; a text that is no JSON is recorded like any other. */
-function parse(text) {
-  try {
-    JSON.parse(text);
-  } catch {
-    // recorded already
   }
 }

@@ -9,6 +9,7 @@ const TEXT = 1;
 const BINARY = 2;
 const CONNECTED = 3;
 const END = 4;
+const ANSWER = 5; // a poller's
 
 export class StampsSink {
   #descriptor;
@@ -26,6 +27,10 @@ export class StampsSink {
 
   message(at, data, isBinary) {
     this.#record(at, isBinary ? BINARY : TEXT, data);
+  }
+
+  answer(at, data) {
+    this.#record(at, ANSWER, data);
   }
 
   end(at, reason) {

@@ -153,7 +153,7 @@ func (f *Feed) endWhenAsked() {
 		case <-asked:
 			f.ending.Store(true)
 		case <-time.After(exitFileEvery):
-			f.ending.Store(f.settings.exitFileIsThere())
+			f.ending.Store(exists(f.settings.exitFile))
 		}
 	}
 	select {

@@ -145,10 +145,10 @@ func (s *settings) afterRecord(message Message) {
 	}
 }
 
-func (s *settings) exitFileIsThere() bool {
-	if s.exitFile == "" {
+func exists(file string) bool {
+	if file == "" {
 		return false
 	}
-	_, err := os.Stat(s.exitFile)
+	_, err := os.Stat(file)
 	return err == nil
 }

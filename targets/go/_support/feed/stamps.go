@@ -10,6 +10,7 @@ const (
 	kindBinary
 	kindConnected
 	kindEnd
+	kindAnswer
 )
 
 const version = 1
@@ -20,7 +21,7 @@ type stamps struct {
 	record []byte // the last one's memory, used again
 }
 
-func openStamps(path string) (sink, error) {
+func openStamps(path string) (*stamps, error) {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
