@@ -144,7 +144,7 @@ def test_events_are_common_though_each_connection_numbers_them_anew(tmp_path: Pa
 
 def printed_study(paper: Paper) -> Study:
     """As if the paper's tables 8–10 had been measured."""
-    account = Account(1, 1, 0, 1, (), 1, 0, 1000, 1, 1, 1)
+    account = Account(1, 1, 0, 1, (), 1, 0, 1000, 1000, 1, 1, 1)
     shape = Normality(Moments(0, 0, None, None), (), ())
     exchanges = []
     for exchange, place in (("binance", 8), ("bithumb-global", 9), ("gemini", 10)):

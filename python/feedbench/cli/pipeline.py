@@ -22,6 +22,7 @@ from rich.progress import (
 
 from feedbench.cli.common import JSON, say
 from feedbench.errors import FeedbenchError
+from feedbench.paths import SCHEMA, RunDirectory
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +42,7 @@ def pipeline(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the results go. Default: pipeline/ in the run directory."),
+        typer.Option(metavar="DIR", help="Where the results go; those of a run go to its pipeline/."),
     ] = None,
     one_clock: Annotated[
         bool,
@@ -57,25 +58,29 @@ def pipeline(
     the exchange), or by CLIENT@EXCHANGE=FILE. Ends with status 1 when nothing could be compared.
     """
     # It draws, which the other commands do not need.
-    from feedbench.pipeline.campaign import analyze_files, analyze_run, is_run
+    from feedbench.pipeline.campaign import analyze_files, analyze_run
+    from feedbench.pipeline.write import PAGE
 
-    run = Path(files[0])
-    if len(files) == 1 and is_run(run):
-        study = analyze_run(run, out, stage=progress_stage)
-        where = out or run / "pipeline"
+    run = RunDirectory(Path(files[0]))
+    if len(files) == 1 and run.plan.is_file():
+        if out is not None or one_clock:
+            raise typer.BadParameter("--out and --one-clock are for files, not for a run directory")
+        results = analyze_run(run, stage=progress_stage)
+    elif out is None:
+        raise typer.BadParameter("--out DIR is missing: where shall the results go?")
     else:
-        if out is None:
-            raise FeedbenchError("--out DIR is missing: where shall the results go?")
-        study = analyze_files(files, out, one_clock=one_clock, stage=progress_stage)
-        where = out
-    for problem in study.problems:
-        say(f"{problem}")
+        results = [analyze_files(files, out, one_clock=one_clock, stage=progress_stage)]
+    for result in results:
+        for problem in result.study.problems:
+            say(str(problem))
     if as_json:
-        print(json.dumps(study.to_json(), ensure_ascii=False))
+        documents = [result.study.to_json() for result in results]
+        print(json.dumps({"schema": SCHEMA, "studies": documents}, ensure_ascii=False))
     else:
-        print((where / "study.md").resolve())
-    if not any(each.summary for exchange in study.exchanges for each in exchange.series):
-        raise FeedbenchError("no event could be compared", where=str(where), hint="see the lines above")
+        for result in results:
+            print((result.folder / PAGE).resolve())
+    if not any(result.study.compared for result in results):
+        raise FeedbenchError("no event could be compared", hint="see the lines above")
 
 
 @contextmanager

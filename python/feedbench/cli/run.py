@@ -126,6 +126,7 @@ def _conclude(directory: RunDirectory, *, as_json: bool) -> None:
 
     findings = analyze_run(directory)
     page = write_report(directory)
+    studies = _studies(directory)
     record = read_record(directory)
     if as_json:
         counts = Counter(status.verdict for status in cell_statuses(directory))
@@ -133,12 +134,24 @@ def _conclude(directory: RunDirectory, *, as_json: bool) -> None:
             "schema": 1,
             "run_directory": str(directory.path),
             "report": str(page),
+            "studies": studies,
             "verdicts": dict(counts),
         }
         print(json.dumps({**document, "blocks_done": len(record.blocks_done), "stopped": record.stopped}))
         return
     print(ranking_text(findings))
     print(page)
+    for study in studies:
+        print(study)
+
+
+def _studies(directory: RunDirectory) -> list[str]:
+    """The pages of Papík's analysis, where clients followed an exchange together, as in his study."""
+    from feedbench.pipeline import campaign, write
+
+    if not campaign.has_studies(read_plan(directory.plan)):
+        return []
+    return [str((result.folder / write.PAGE).resolve()) for result in campaign.analyze_run(directory)]
 
 
 def _tell_what_stands(directory: RunDirectory) -> None:

@@ -26,7 +26,7 @@ class LeftOut:
 class Account:
     """`events` have an event time; of these, `repeated` say what this client was told before, word for word
     (the paper's unique key loses them), and `common` are those that all clients of the exchange received.
-    Times are None without messages.
+    Times are None without messages; `duration_ms` counts only while a file was written.
     """
 
     messages: int
@@ -37,20 +37,14 @@ class Account:
     connections: int | None
     first_unix_ms: int | None
     last_unix_ms: int | None
+    duration_ms: int | None
     payload_bytes: int
     smallest_bytes: int
     largest_bytes: int
 
     @property
-    def duration_s(self) -> float | None:
-        """From the first to the last receipt; None where that is no time."""
-        if self.first_unix_ms is None or self.last_unix_ms is None:
-            return None
-        return (self.last_unix_ms - self.first_unix_ms) / 1000 or None
-
-    @property
     def per_second(self) -> float | None:
-        return self.messages / self.duration_s if self.duration_s else None
+        return self.messages * 1000 / self.duration_ms if self.duration_ms else None
 
 
 TOTALS = """
@@ -86,6 +80,7 @@ def accounts(
                 connections=each.connections,
                 first_unix_ms=first,
                 last_unix_ms=last,
+                duration_ms=last - first if each.duration_ms is None and messages else each.duration_ms,
                 payload_bytes=sizes[0],
                 smallest_bytes=sizes[1],
                 largest_bytes=sizes[2],

@@ -142,13 +142,14 @@ DIALECTS: Mapping[str, Dialect] = {
 
 
 def dialect(exchange: str) -> Dialect:
-    """FeedbenchError when nothing is known of `exchange`."""
-    if exchange not in DIALECTS:
+    """Of `exchange`, or of the one that its name begins with; FeedbenchError when nothing is known of it."""
+    known = exchange_of(exchange)
+    if known is None:
         raise FeedbenchError(
             f'where the exchange "{exchange}" puts its event times is not known',
             hint=nearest(exchange, DIALECTS) or f"known are {', '.join(DIALECTS)}",
         )
-    return DIALECTS[exchange]
+    return DIALECTS[known]
 
 
 def exchange_of(name: str) -> str | None:

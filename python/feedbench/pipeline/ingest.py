@@ -24,6 +24,7 @@ class SeriesFiles:
     series: Series
     parts: tuple[Path, ...]
     connections: int | None  # None where the files don't tell
+    duration_ms: int | None  # from first to last receipt, summed over its files; None where that is not known
     problems: tuple[Problem, ...] = ()
 
 
@@ -45,7 +46,10 @@ def ingested(folder: Path) -> list[SeriesFiles]:
     for path in sorted(folder.glob("*/*/*.parquet")):
         if series := Series.of_folder(path.parent):
             parts.setdefault(series, []).append(path)
-    return [SeriesFiles(series, tuple(paths), connections=None) for series, paths in sorted(parts.items())]
+    return [
+        SeriesFiles(series, tuple(paths), connections=None, duration_ms=None)
+        for series, paths in sorted(parts.items())
+    ]
 
 
 def _ingest_series(
@@ -60,11 +64,14 @@ def _ingest_series(
         stale.unlink()
     parts: list[Path] = []
     problems: list[Problem] = []
-    connections = messages = 0
+    connections = messages = duration_ms = 0
     for source in sources:
+        first_ms = None
         for item in source.read():
             match item:
                 case Batch():
+                    first_ms = int(item.received_unix_ms[0]) if first_ms is None else first_ms
+                    last_ms = int(item.received_unix_ms[-1])
                     parts.append(folder / f"{len(parts):05}.parquet")
                     _write(item, messages, parts[-1], database)
                     messages += len(item)
@@ -73,9 +80,11 @@ def _ingest_series(
                     connections += 1
                 case Problem():
                     problems.append(Problem(item.kind, item.what, series))
+        if first_ms is not None:
+            duration_ms += last_ms - first_ms
     if not messages and all(problem.kind != "empty" for problem in problems):
         problems.append(Problem("empty", "there is no message in its files", series))
-    return SeriesFiles(series, tuple(parts), connections or None, tuple(problems))
+    return SeriesFiles(series, tuple(parts), connections or None, duration_ms, tuple(problems))
 
 
 def _write(batch: Batch, first: int, path: Path, database: duckdb.DuckDBPyConnection) -> None:

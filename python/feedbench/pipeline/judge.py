@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from feedbench.pipeline.account import Account
 from feedbench.pipeline.ages import Ages
-from feedbench.pipeline.dialect import DIALECTS, NOT_JSON
+from feedbench.pipeline.dialect import NOT_JSON, dialect
 from feedbench.pipeline.problem import Problem
 from feedbench.pipeline.series import Series
 
@@ -69,7 +69,5 @@ def _behind(count: int, ages: Ages) -> str:
 
 
 def _hint(exchange: str) -> str:
-    known = DIALECTS.get(exchange)
-    if known and known.per_connection:
-        return f" (told apart without {known.per_connection})"
-    return ""
+    member = dialect(exchange).per_connection
+    return f" (told apart without {member})" if member else ""

@@ -75,6 +75,11 @@ class Study:
         """In the order of names."""
         return sorted({each.series.client for exchange in self.exchanges for each in exchange.series})
 
+    @property
+    def compared(self) -> bool:
+        """Whether there is any event that all clients of an exchange received."""
+        return any(each.summary is not None for exchange in self.exchanges for each in exchange.series)
+
     def scoring(self, reading: Reading) -> Scoring | None:
         """By the paper's model; None where nothing can be scored."""
         scored = [exchange for exchange in self.exchanges if exchange.withheld is None]

@@ -31,7 +31,7 @@ READINGS: Mapping[Reading, str] = {
     "whiskers": "minimum and maximum are the ends of a box plot's whiskers, as in the paper",
     "extremes": "minimum and maximum are those of all events",
 }
-HOUR_S = 3600
+HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def scenario_table(study: Study, setting: Setting) -> Table:
     )
     rows = []
     for one in study.exchanges:
-        durations = [each.account.duration_s for each in one.series if each.account.duration_s]
+        durations = [each.account.duration_ms for each in one.series if each.account.duration_ms]
         rates = [each.account.per_second for each in one.series if each.account.per_second]
         stream = one.stream
         rows.append(
@@ -131,7 +131,7 @@ def scenario_table(study: Study, setting: Setting) -> Table:
                 stream.types[0] if stream and stream.types else None,
                 stream.markets if stream else None,
                 sum(rates) / len(rates) if rates else None,
-                max(durations) / HOUR_S if durations else None,
+                max(durations) / HOUR_MS if durations else None,
             )
         )
     return Table("table-05-scenario", _caption("Scenario", setting, "as received"), columns, tuple(rows))
