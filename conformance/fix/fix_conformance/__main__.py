@@ -70,7 +70,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="fix_conformance",
-        description="Judges a FIX acceptor message by message: order and number of fields exact, times by pattern.",
+        description="Judges a FIX acceptor message by message: fields and order exact, times by pattern.",
     )
     parser.add_argument("filters", nargs="*", metavar="FILTER", help="parts of ids: session.resend")
     parser.add_argument("--list", action="store_true", help="show the cases and end")

@@ -4,8 +4,8 @@ A value is literal, or one of
   `@`  a UTC timestamp with the door's decimals      `#`  a whole number without sign
   `.`  a decimal number                              `*`  anything but nothing
   `~…~`  what this regular expression matches
-A group stands in parentheses, without a space, behind the field that counts it: `268=#(269=0|270=.|271=.)`. A field
-with a question mark behind its tag may be missing: `271?=.`.
+A group stands in parentheses, without a space, behind the field that counts it: `268=#(269=0|270=.|271=.)`. A
+field with a question mark behind its tag may be missing: `271?=.`.
 """
 
 from __future__ import annotations

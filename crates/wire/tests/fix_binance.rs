@@ -240,7 +240,7 @@ fn there_is_no_recovery_to_ask_for() {
 fn silence_ends_with_a_logout() {
     let mut desk = logged_on();
     desk.wait(30_000);
-    assert_eq!(desk.sent(), ["35=1|34=2|112=1|"]);
+    assert_eq!(desk.sent(), ["35=1|34=2|112=TEST|"]);
     desk.wait(30_000);
     assert_eq!(desk.sent(), ["35=5|34=3|58=Heartbeat timeout|"]);
     assert_eq!(desk.events(), ["Disconnect(Silence)"]);

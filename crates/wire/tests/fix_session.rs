@@ -355,7 +355,7 @@ fn scenario_6_silence_is_tested_and_then_ends() {
     desk.wait(30_000);
     assert_eq!(desk.sent(), ["35=0|34=2|"]);
     desk.wait(6_000);
-    assert_eq!(desk.sent(), ["35=1|34=3|112=1|"]);
+    assert_eq!(desk.sent(), ["35=1|34=3|112=TEST|"]);
     desk.wait(35_999);
     assert!(desk.events().is_empty());
     desk.wait(1);
@@ -366,10 +366,10 @@ fn scenario_6_silence_is_tested_and_then_ends() {
 fn scenario_6_any_message_ends_the_test() {
     let mut desk = Desk::logged_on();
     desk.wait(36_000);
-    desk.receive("0", 2, "112=1|");
+    desk.receive("0", 2, "112=TEST|");
     desk.sent();
     desk.wait(36_000);
-    assert_eq!(desk.sent(), ["35=1|34=3|112=2|"]);
+    assert_eq!(desk.sent(), ["35=1|34=3|112=TEST|"]);
     assert!(desk.events().is_empty());
 }
 

@@ -141,7 +141,6 @@ pub struct Session<S> {
     last_received_ns: u64,
     last_sent_ns: u64,
     test_requested_ns: Option<u64>,
-    test_requests: u64,
     logout_sent_ns: u64,
     received_messages: u64,
     /// Working memory of the validation.
@@ -169,7 +168,6 @@ impl<S: Store> Session<S> {
             last_received_ns: 0,
             last_sent_ns: 0,
             test_requested_ns: None,
-            test_requests: 0,
             logout_sent_ns: 0,
             received_messages: 0,
             seen: Vec::new(),

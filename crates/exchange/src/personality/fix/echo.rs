@@ -1,5 +1,6 @@
 //! The application that acceptance suites of FIX engines expect: it sends orders and definitions back.
 
+use feedbench_wire::fix::field::Field;
 use feedbench_wire::fix::message::Message;
 use feedbench_wire::fix::tag::{self, Tag};
 use std::collections::HashSet;
@@ -8,6 +9,10 @@ use std::collections::HashSet;
 const HEADER: [Tag; 18] = [
     35, 34, 43, 49, 50, 52, 56, 57, 97, 115, 116, 122, 128, 129, 142, 143, 144, 145,
 ];
+
+/// Fields that count a group in these messages, and members of the groups.
+const COUNTS: [Tag; 2] = [386, 454];
+const GROUPED: [Tag; 4] = [336, 625, 455, 456];
 
 /// Which messages are sent back.
 pub fn is_echoed(msg_type: &[u8]) -> bool {
@@ -23,14 +28,30 @@ pub fn body(message: &Message<'_>, seen: &mut HashSet<Vec<u8>>) -> Option<Vec<u8
             return None;
         }
     }
-    let mut out = Vec::new();
-    for field in message.fields().map_while(Result::ok) {
-        if !HEADER.contains(&field.tag) {
-            out.extend_from_slice(field.tag.to_string().as_bytes());
-            out.push(b'=');
-            out.extend_from_slice(field.value);
-            out.push(tag::SOH);
+    let mut fields: Vec<Field<'_>> = message
+        .fields()
+        .map_while(Result::ok)
+        .filter(|field| !HEADER.contains(&field.tag))
+        .collect();
+    // In ascending order, as engines write that keep fields in a map; a group stays behind the field that counts it.
+    let mut counted_by = 0;
+    fields.sort_by_cached_key(|field| {
+        if !GROUPED.contains(&field.tag) || counted_by == 0 {
+            counted_by = if COUNTS.contains(&field.tag) {
+                field.tag
+            } else {
+                0
+            };
+            return field.tag;
         }
+        counted_by
+    });
+    let mut out = Vec::new();
+    for field in fields {
+        out.extend_from_slice(field.tag.to_string().as_bytes());
+        out.push(b'=');
+        out.extend_from_slice(field.value);
+        out.push(tag::SOH);
     }
     Some(out)
 }

@@ -3,7 +3,7 @@
 use super::super::encode::Encoder;
 use super::super::message::Message;
 use super::super::store::Store;
-use super::super::tag;
+use super::super::tag::{self, Tag};
 use super::super::time::{UtcTime, MAXIMUM_TIME_BYTES};
 use super::super::validate::Problem;
 use super::header::{is_rewritten, Header};
@@ -204,10 +204,9 @@ impl<S: Store> Session<S> {
     }
 
     pub(super) fn send_test_request(&mut self, now: Now) -> Result<(), SessionError> {
-        self.test_requests += 1;
         self.test_requested_ns = Some(now.monotonic_ns);
-        let id = self.test_requests;
-        self.write_session_message("1", now, |message| message.unsigned(tag::TEST_REQ_ID, id))
+        // Any message shows that the other side is alive, so the word need not tell one request from another.
+        self.write_session_message("1", now, |message| message.text(tag::TEST_REQ_ID, "TEST"))
     }
 
     pub(super) fn send_logout(&mut self, text: &str, now: Now) -> Result<(), SessionError> {
@@ -236,6 +235,7 @@ impl<S: Store> Session<S> {
     ) -> Result<(), SessionError> {
         let highest = self.config.profile.highest_reject_reason;
         self.write_session_message("3", now, |reject| {
+            route_back(message, reject);
             reject.unsigned(tag::REF_SEQ_NUM, sequence);
             reject.text(tag::TEXT, problem.reason.text());
             if let Some(tag) = problem.tag {
@@ -303,6 +303,20 @@ impl<S: Store> Session<S> {
         }
         again.finish()?;
         Ok(())
+    }
+}
+
+/// Where a rejected message was passed on, the reject goes back: on whose behalf it came, to them it is delivered.
+fn route_back(message: &Message<'_>, reject: &mut Encoder<'_>) {
+    const ON_BEHALF_OF: [Tag; 3] = [115, 116, 144];
+    const DELIVER_TO: [Tag; 3] = [128, 129, 145];
+    let back = ON_BEHALF_OF.into_iter().zip(DELIVER_TO);
+    let forth = DELIVER_TO.into_iter().zip(ON_BEHALF_OF);
+    let routes = forth.chain(back);
+    for (from, to) in routes {
+        if let Some(value) = message.get(from).filter(|value| !value.is_empty()) {
+            reject.field(to, value);
+        }
     }
 }
 
