@@ -254,8 +254,12 @@ def test_the_age_over_rest_is_what_polling_makes_it(
     if http not in REGISTRY.get(name).knobs["http"]:
         pytest.skip(f"{name} does not do HTTP/{http}")
     with market(tmp_path) as beginning:
-        host, port = beginning["urls"]["binance"]["rest"].rsplit(":", 1)
-        poller = start_poller(name, host, port, TICKER, poll_interval_ns="50000000", http=http)
+        if http == "2":  # not every library does without TLS
+            host, port = "127.0.0.1", beginning["urls"]["binance"]["rest_tls"].rsplit(":", 1)[1]
+        else:
+            host, port = beginning["urls"]["binance"]["rest"].rsplit(":", 1)
+        knobs = {"poll_interval_ns": "50000000", "http": http, "ca_file": beginning["ca"]}
+        poller = start_poller(name, host, port, TICKER, **knobs)
         poller.wait_for(60)
         assert poller.end() == (0, "")
     law = law_of(tmp_path, poller)
@@ -264,6 +268,22 @@ def test_the_age_over_rest_is_what_polling_makes_it(
     assert law.uniform_p > 1e-4, law
     # Events that were born a quarter of an interval earlier would have been noticed.
     assert not law_of(tmp_path, poller, late_ns=12_500_000).holds
+
+
+@every_poller
+def test_http2_without_tls_is_by_prior_knowledge_or_refused(
+    name: str, start_poller: StartPoller, tmp_path: Path
+) -> None:
+    if "2" not in REGISTRY.get(name).knobs["http"]:
+        pytest.skip(f"{name} does not do HTTP/2")
+    with market(tmp_path) as beginning:
+        host, port = beginning["urls"]["binance"]["rest"].rsplit(":", 1)
+        poller = start_poller(name, host, port, TICKER, http="2")
+        with suppress(subprocess.TimeoutExpired):
+            _, said = poller.process.communicate(timeout=3)
+            assert (poller.process.returncode, said.count("\n")) == (127, 1), said
+            return
+        assert {each.status for each in poller.wait_for(3)} == {200}
 
 
 @every_poller

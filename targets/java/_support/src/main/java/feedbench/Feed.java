@@ -154,7 +154,7 @@ public final class Feed {
    * What decoding costs is what the knob is for; a text that is no JSON was recorded like any
    * other.
    */
-  private static void parse(String message) {
+  static void parse(String message) {
     try {
       new JSONTokener(message).nextValue();
     } catch (JSONException notJson) {

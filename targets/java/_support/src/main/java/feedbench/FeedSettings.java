@@ -57,7 +57,7 @@ public record FeedSettings(
         target,
         arguments[0],
         arguments[3],
-        uri(arguments[1], arguments[2], arguments[3]),
+        uri("ws://", "wss://", arguments),
         System.getenv("FEEDBENCH_SUBSCRIBE"),
         deflate(able),
         path("FEEDBENCH_CA_FILE"),
@@ -66,7 +66,7 @@ public record FeedSettings(
         path("FEEDBENCH_EXIT_FILE"),
         knob("FEEDBENCH_PARSE", "off", "on").equals("on"),
         knob("FEEDBENCH_LOG_MESSAGES", "false", "true").equals("true"),
-        readDelayNs());
+        number("FEEDBENCH_DELAY_NS", "0"));
   }
 
   public boolean isEncrypted() {
@@ -80,13 +80,18 @@ public record FeedSettings(
 
   /** For libraries that take the JDK's TLS. */
   public SSLContext sslContext() {
+    return trusting(authority);
+  }
+
+  /** Trusts the authority alone; null: the system's. */
+  static SSLContext trusting(Path authority) {
     try {
       if (authority == null) {
         return SSLContext.getDefault();
       }
       TrustManagerFactory managers =
           TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-      managers.init(trusted());
+      managers.init(trusted(authority));
       SSLContext context = SSLContext.getInstance("TLS");
       context.init(null, managers.getTrustManagers(), null);
       return context;
@@ -95,7 +100,7 @@ public record FeedSettings(
     }
   }
 
-  private KeyStore trusted() throws IOException, GeneralSecurityException {
+  private static KeyStore trusted(Path authority) throws IOException, GeneralSecurityException {
     KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
     trusted.load(null, null);
     try (var stream = Files.newInputStream(authority)) {
@@ -106,19 +111,22 @@ public record FeedSettings(
     return trusted;
   }
 
-  private static URI uri(String domain, String port, String stream) {
+  /** Of the four arguments; {@code secure} unless the domain begins with {@code plain}. */
+  static URI uri(String plain, String secure, String[] arguments) {
+    String domain = arguments[1];
+    String port = arguments[2];
     if (!Pattern.matches("\\d{1,5}", port) || Integer.parseInt(port) > MAXIMUM_PORT) {
       throw Launch.wrongUsage("the port is " + port + ": say a number up to " + MAXIMUM_PORT);
     }
-    String origin = domain.startsWith("ws://") ? domain : "wss://" + domain;
+    String origin = domain.startsWith(plain) ? domain : secure + domain;
     try {
-      return URI.create(origin + ":" + port + stream);
+      return URI.create(origin + ":" + port + arguments[3]);
     } catch (IllegalArgumentException problem) {
       throw Launch.wrongUsage("domain and stream make no URL: " + problem.getMessage());
     }
   }
 
-  private static Path output(String sink) {
+  static Path output(String sink) {
     Path output = path("FEEDBENCH_OUTPUT");
     if (output == null && !sink.equals("none")) {
       throw Launch.wrongUsage("FEEDBENCH_OUTPUT names no file for what is received");
@@ -134,16 +142,16 @@ public record FeedSettings(
     return value.equals("default") ? null : value.equals("on");
   }
 
-  private static long readDelayNs() {
-    String value = System.getenv().getOrDefault("FEEDBENCH_DELAY_NS", "0");
+  static long number(String variable, String usual) {
+    String value = System.getenv().getOrDefault(variable, usual);
     if (!Pattern.matches("\\d{1,18}", value)) {
-      throw Launch.unsupported("FEEDBENCH_DELAY_NS=" + value + ": say a whole number");
+      throw Launch.unsupported(variable + "=" + value + ": say a whole number");
     }
     return Long.parseLong(value);
   }
 
   /** The variable's value, the first of those allowed when it is unset. */
-  private static String knob(String variable, String... allowed) {
+  static String knob(String variable, String... allowed) {
     String value = System.getenv().getOrDefault(variable, allowed[0]);
     if (!List.of(allowed).contains(value)) {
       throw Launch.unsupported(variable + "=" + value + ": this client can't do that");
@@ -151,7 +159,7 @@ public record FeedSettings(
     return value;
   }
 
-  private static Path path(String variable) {
+  static Path path(String variable) {
     String value = System.getenv(variable);
     return value == null || value.isEmpty() ? null : Path.of(value);
   }

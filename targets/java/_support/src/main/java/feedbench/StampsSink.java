@@ -17,6 +17,7 @@ final class StampsSink implements Sink {
   private static final int BINARY = 2;
   private static final int CONNECTED = 3;
   private static final int END = 4;
+  private static final int ANSWER = 5; // a poller's
 
   private final FileChannel file;
   private ByteBuffer record =
@@ -44,6 +45,10 @@ final class StampsSink implements Sink {
   @Override
   public void binary(Moment at, ByteBuffer message) throws IOException {
     write(at, BINARY, message);
+  }
+
+  void answer(Moment at, ByteBuffer payload) throws IOException {
+    write(at, ANSWER, payload);
   }
 
   @Override
