@@ -25,7 +25,7 @@ PAPER = Paper(
     source="its page",
     in_flight=1,
     duration_s=Decimal(10),
-    tables=(PublishedTable("tornado", "Table 1", ROWS),),
+    tables=(PublishedTable("tornado", "Table 1", ROWS, target="python/tornado"),),
     defects=(Defect("It measures its client.", None),),
 )
 

@@ -14,7 +14,9 @@ from feedbench.paths import Project
 from feedbench.suggest import nearest
 
 if TYPE_CHECKING:
+    from feedbench.papers import Paper
     from feedbench.papers.page import Page
+    from feedbench.papers.reproduction import Reproduction
 
 ALL = "all"
 
@@ -31,6 +33,10 @@ def paper(
             help="A study in papers/, a .toml file of that form, or “all”; without it, all are listed."
         ),
     ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(help="A run of the study's scenario: its numbers stand beside the printed ones."),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Only say whether every check came out as known.")
     ] = False,
@@ -39,7 +45,8 @@ def paper(
 ) -> None:
     """Checks a published study: Little's law, waits, counts against rates, dates, units, scores.
 
-    What can be worked out again stands beside what is printed. Ends with status 1 when a check comes out
+    What can be worked out again stands beside what is printed, and with --run what a run of ours measured,
+    cell by cell. Ends with status 1 when a check comes out
     other than its file says: an impossible number that is new, or one that was altered.
     """
     from feedbench.papers import read_paper
@@ -47,12 +54,15 @@ def paper(
 
     if sum((check, as_markdown, as_json)) > 1:
         raise typer.BadParameter("--check, --markdown and --json exclude each other")
+    if run is not None and (check or name in (None, ALL)):
+        raise typer.BadParameter("--run belongs to the page of one study")
     if name is None and not check:
         for path in _papers().values():
             study = read_paper(path)
             print(f"{study.name}: {study.title} ({study.source})")
         return
-    pages = [make_page(read_paper(path)) for path in _chosen(name or ALL)]
+    papers = [read_paper(path) for path in _chosen(name or ALL)]
+    pages = [make_page(paper, _reproduced(paper, run)) for paper in papers]
     if as_json:
         documents = [page_document(page) for page in pages]
         print(json.dumps(documents if name == ALL else documents[0], ensure_ascii=False))
@@ -60,6 +70,14 @@ def paper(
         print(_rendered(pages, check, as_markdown))
     if any(page.surprises for page in pages):
         raise typer.Exit(1)
+
+
+def _reproduced(study: Paper, run: Path | None) -> Reproduction | None:
+    if run is None:
+        return None
+    from feedbench.papers.reproduction import reproduce
+
+    return reproduce(study, run)
 
 
 def _rendered(pages: list[Page], check: bool, as_markdown: bool) -> str:

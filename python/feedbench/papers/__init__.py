@@ -7,6 +7,7 @@ row_checks      laws that every row of a load test's table has to keep
 named_checks    what else a file asks to be checked, with its parameters
 table_checks    the checks of whole tables: order, box plots, repeated cells, scores
 scores          Papík's scoring model, for printed and for measured five-number summaries
+reproduction    a run's own numbers beside the printed ones
 page            one study as text, as Markdown and as JSON
 """
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from feedbench.papers.check import check_paper
 from feedbench.papers.finding import Finding, Outcome
 from feedbench.papers.study import Paper, PublishedTable
 from feedbench.papers.table_checks import Recomputed, recomputed_places, recomputed_scores
 from feedbench.paths import SCHEMA
+
+if TYPE_CHECKING:  # it brings in the report's drawing, which only a page with a run needs
+    from feedbench.papers.reproduction import Reproduction
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,15 @@ class Recomputation:
 
 @dataclass(frozen=True)
 class Page:
-    """`places`: of each contender by the recomputed final score, where the study has one."""
+    """`places`: of each contender by the recomputed final score, where the study has one. `reproduction`:
+    what a run of ours measured, where one was given.
+    """
 
     paper: Paper
     findings: tuple[Finding, ...]
     recomputations: tuple[Recomputation, ...]
     places: Mapping[str, int]
+    reproduction: Reproduction | None = None
 
     @property
     def surprises(self) -> list[Finding]:
@@ -59,7 +65,7 @@ class Page:
         return sum(finding.outcome is outcome for finding in self.findings)
 
 
-def make_page(paper: Paper) -> Page:
+def make_page(paper: Paper, reproduction: Reproduction | None = None) -> Page:
     """FeedbenchError when the study's file asks for what can't be checked."""
     findings = tuple(check_paper(paper))
     recomputations: list[Recomputation] = []
@@ -71,7 +77,7 @@ def make_page(paper: Paper) -> Page:
                 Recomputation(paper.table(name), tuple(cells)) for name, cells in tables.items()
             ]
             places.update(recomputed_places(request.parameters, paper))
-    return Page(paper, findings, tuple(recomputations), places)
+    return Page(paper, findings, tuple(recomputations), places, reproduction)
 
 
 def table_grid(table: PublishedTable) -> list[list[str]]:
@@ -123,6 +129,7 @@ def page_document(page: Page) -> dict[str, Any]:
         ],
         "places": dict(page.places),
         "defects": [asdict(defect) for defect in page.paper.defects],
+        "reproduction": _reproduction(page.reproduction) if page.reproduction else None,
     }
 
 
@@ -133,3 +140,24 @@ def _mark(table: PublishedTable, number: int, column: str) -> str:
 
 def _beside(cell: Recomputed) -> str:
     return f"{cell.printed} {'=' if cell.agrees else '≠'} {cell.computed}"
+
+
+def _reproduction(reproduction: Reproduction) -> dict[str, Any]:
+    """Printed numbers as texts, with the digits that were printed."""
+    return {
+        "run": reproduction.run,
+        "conditions": list(reproduction.conditions),
+        "cells": [
+            {
+                "table": quantity.table,
+                "column": quantity.column,
+                "row": line.row,
+                "target": quantity.target,
+                "printed": str(line.printed),
+                "measured": list(line.measured),
+            }
+            for quantity in reproduction.quantities
+            for line in quantity.lines
+        ],
+        "remarks": list(reproduction.remarks),
+    }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from feedbench.papers.finding import OUTCOME_WORDS
 from feedbench.papers.page import Page, table_grid
-from feedbench.papers.page_text import verdict_line
+from feedbench.papers.page_text import CAUTION, verdict_line
 
 
 def page_markdown(page: Page) -> str:
@@ -43,6 +43,12 @@ def _lines(page: Page) -> Iterator[str]:
         yield "\n## What arithmetic can't see\n"
         for defect in page.paper.defects:
             yield f"- {defect.text}" + (f" (`{defect.experiment}`)" if defect.experiment else "")
+    if page.reproduction:
+        yield f"\n## Printed, and measured here ({page.reproduction.run})\n\n{CAUTION}"
+        for quantity in page.reproduction.quantities:
+            yield f"\n### {quantity.table}: {quantity.title} ({quantity.where}; here: {quantity.target})\n"
+            yield from _table(quantity.grid(page.reproduction.conditions))
+        yield from (f"\n- {remark}" for remark in page.reproduction.remarks)
 
 
 def _table(grid: Sequence[Sequence[str]]) -> Iterator[str]:

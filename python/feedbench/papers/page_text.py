@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from feedbench.papers.finding import OUTCOME_WORDS, Finding, Outcome
 from feedbench.papers.page import Page, table_grid, together
 
+if TYPE_CHECKING:  # it brings in the report's drawing, which only a page with a run needs
+    from feedbench.papers.reproduction import Reproduction
+
 WIDTH = 110
+CAUTION = "Another machine, another day: compare shapes and ratios, not milliseconds."
 
 
 def page_text(page: Page) -> str:
@@ -58,6 +63,20 @@ def _lines(page: Page) -> Iterator[str]:
         for defect in page.paper.defects:
             scenario = f" ({defect.experiment})" if defect.experiment else ""
             yield from _wrapped(defect.text + scenario, "- ", "  ")
+    if page.reproduction:
+        yield from _reproduction(page.reproduction)
+
+
+def _reproduction(reproduction: Reproduction) -> Iterator[str]:
+    yield f"\nPrinted, and measured here in {reproduction.run}"
+    yield from _wrapped(CAUTION, "", "")
+    for quantity in reproduction.quantities:
+        yield f"\n{quantity.table}: {quantity.title} ({quantity.where}; here: {quantity.target})"
+        yield from _aligned(quantity.grid(reproduction.conditions))
+    if reproduction.remarks:
+        yield ""
+    for remark in reproduction.remarks:
+        yield from _wrapped(remark, "- ", "  ")
 
 
 def _group(findings: Sequence[Finding]) -> Iterator[str]:

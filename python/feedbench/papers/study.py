@@ -44,7 +44,8 @@ Row = Mapping[str, Decimal]
 @dataclass(frozen=True)
 class PublishedTable:
     """`where` it is printed; each row by column name. `labels` name the rows of a table whose first column
-    is words; `marks` are the arrows printed beside its cells, by (label, column).
+    is words; `marks` are the arrows printed beside its cells, by (label, column). `target`: ours for what the
+    table is about, where there is one.
     """
 
     id: str
@@ -55,6 +56,7 @@ class PublishedTable:
     labels: tuple[str, ...] = ()
     marks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     exact: bool = False  # counted or chosen, not rounded
+    target: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -235,6 +237,7 @@ def _table(document: Mapping[str, Any], path: Path) -> PublishedTable:
         labels=tuple(labels),
         marks=marks,
         exact=document.get("exact", False),
+        target=document.get("target", ""),
     )
 
 

@@ -89,8 +89,7 @@ COLUMNS: Mapping[str, _Column] = {
 def paper_section(paper: Paper, cells: Sequence[CellFinding]) -> PaperSection:
     """The printed figures and tables, then this run's for each set of conditions."""
     own = [cell for cell in cells if cell.copy is None]
-    targets = list(dict.fromkeys(cell.target for cell in own))
-    printed = [cell for table in paper.tables for cell in _printed_rows(table, targets)]
+    printed = [cell for table in paper.tables for cell in _printed_rows(table)]
     return PaperSection(
         title=paper.title,
         source=paper.source,
@@ -100,7 +99,7 @@ def paper_section(paper: Paper, cells: Sequence[CellFinding]) -> PaperSection:
             figures=client_figures(printed, Series.of_targets([*own, *printed]), "mean", prefix="printed"),
             tables=[_printed_table(table) for table in paper.tables],
         ),
-        measured=[_measured(words, group, _columns(paper)) for words, group in _by_conditions(own).items()],
+        measured=[_measured(words, group, _columns(paper)) for words, group in by_conditions(own).items()],
     )
 
 
@@ -112,7 +111,8 @@ def _columns(paper: Paper) -> list[str]:
     return list(dict.fromkeys(name for table in paper.tables for row in table.rows for name in row))
 
 
-def _by_conditions(cells: Sequence[CellFinding]) -> dict[str, list[CellFinding]]:
+def by_conditions(cells: Sequence[CellFinding]) -> dict[str, list[CellFinding]]:
+    """Cells by the values of all factors but the number of clients, in words."""
     groups: dict[str, list[CellFinding]] = {}
     for cell in cells:
         others = {key: value for key, value in cell.factors.items() if key != "connections"}
@@ -159,10 +159,9 @@ def _text(column: _Column, cell: CellFinding) -> str:
     return DASH if value is None else f"{value:.{column.decimals}f}"
 
 
-def _printed_rows(table: PublishedTable, targets: Sequence[str]) -> list[PrintedRow]:
+def _printed_rows(table: PublishedTable) -> list[PrintedRow]:
     """The rows as cells, drawn as ours are; a target has the colour that it has in ours."""
-    target = next((name for name in targets if name.rpartition("/")[2] == table.id), table.id)
-    return [_printed_row(target, row) for row in table.rows if "clients" in row]
+    return [_printed_row(table.target or table.id, row) for row in table.rows if "clients" in row]
 
 
 def _printed_row(target: str, row: Row) -> PrintedRow:
