@@ -41,6 +41,10 @@ class Project:
         return self.root / "scenarios"
 
     @property
+    def conformance(self) -> Path:
+        return self.root / "conformance"
+
+    @property
     def runs(self) -> Path:
         return self.root / "runs"
 

@@ -1,4 +1,4 @@
-"""`feedbench verify`: does each server answer rightly?"""
+"""`feedbench verify`: does each target do what the protocols and our contracts say?"""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from feedbench.registry import Registry, discover
 from feedbench.target import Target
 from feedbench.verify.campaign import examine_all
 from feedbench.verify.case import Case, read_cases
+from feedbench.verify.examination import roles
 from feedbench.verify.matrix import matrix
 from feedbench.verify.verdicts import EXPECTED, Verdicts, differences, read_expected, write_expected
 
@@ -43,14 +44,14 @@ def register(app: typer.Typer) -> None:
             ),
         ] = os.cpu_count() or 1,
     ) -> None:
-        """Put built servers through the conformance cases, by default all that are built.
+        """Put built targets through the conformance cases, by default all that are built.
 
         Each case ends in pass, fail or unsupported. What differs from the target's expected.json is told, and
         makes the status 1: a known failure is no news, a new one is, and so is a case that passes at last.
         """
         project = Project.find()
         registry = discover(project)
-        cases = read_cases(project.root / "conformance" / "ws")
+        cases = [*read_cases(project.conformance / "ws"), *read_cases(project.conformance / "feed")]
         targets = chosen(registry, filters or [])
         say(f"{len(targets)} targets, {len(cases)} cases, {jobs} at a time")
         found, news = [], 0
@@ -67,15 +68,15 @@ def register(app: typer.Typer) -> None:
 
 
 def chosen(registry: Registry, filters: list[str]) -> list[Target]:
-    """The built servers among those that the filters name; FeedbenchError when there is none."""
-    servers = [
-        target for target in registry.select(filters) if "server" in target.roles and not target.on_hold
-    ]
-    built = [target for target in servers if registry.states[target.name].state == "built"]
+    """Those that the filters name, there is something to start of, and are built; FeedbenchError when there
+    is none.
+    """
+    able = [target for target in registry.select(filters) if roles(target) and not target.on_hold]
+    built = [target for target in able if registry.states[target.name].state == "built"]
     if not built:
         names = " ".join(filters)
         raise FeedbenchError("none of these targets is built", hint=f"feedbench build {names}".strip())
-    for target in servers:
+    for target in able:
         if target not in built:
             say(f"{target.name}: left out, not built")
     return built

@@ -103,9 +103,11 @@ def start_client(
     knobs: Mapping[str, str],
     settings: Mapping[str, str | None],
     cpus: Sequence[int] = (),
+    arguments: Sequence[str] | None = None,
 ) -> FeedClient:
     """Starts it; its record goes to `output`. `settings` are variables of the contract that are no knobs,
-    by their names without FEEDBENCH_ in small letters; None leaves one unset. TargetError when the program
+    by their names without FEEDBENCH_ in small letters; None leaves one unset. `arguments` instead of the
+    address try what a client makes of wrong ones. TargetError when the program
     can't be started, UnsupportedError when it is no feed client.
     """
     if target.feed_client_command is None:
@@ -118,7 +120,7 @@ def start_client(
     with log.open("ab") as said:
         try:
             process = subprocess.Popen(
-                [*command, *address.arguments],
+                [*command, *(address.arguments if arguments is None else arguments)],
                 cwd=target.folder,
                 env=environment({"output": str(output.resolve()), **given}),
                 stdin=subprocess.DEVNULL,

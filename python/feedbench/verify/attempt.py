@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 from feedbench.errors import TargetError
 from feedbench.launch import UnsupportedError
@@ -35,8 +36,13 @@ class Attempt:
 
     @classmethod
     def of(cls, case: Case, peer: Peer) -> Attempt:
+        return cls.at(case, partial(converse, case, peer))
+
+    @classmethod
+    def at(cls, case: Case, trial: Callable[[], None]) -> Attempt:
+        """How a trial of the case went."""
         try:
-            converse(case, peer)
+            trial()
         except (RefusalError, UnsupportedError) as refusal:
             return cls(case, CaseVerdict(case.id, "unsupported", str(refusal)))
         except DepartureError as departure:

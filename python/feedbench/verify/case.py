@@ -18,9 +18,10 @@ A step is one of
     extension       permessage-deflate is `agreed` (with these `parameters`) or `declined`
     failed          the peer gives up: a close with one of these codes, or the bare end of the connection
     ended           the peer has ended the connection
-    reconnect       the connection is cut by `fin` or `reset`, and a new one opened in its place
+    reconnect       the connection is cut by `fin` or `reset`, and a new one opened in its place; a feed
+                    client must not come again
     conclude        clients: every message is echoed until the client ends, which must have found none wrong
-    terminate       SIGTERM, after which the server must end well
+    terminate       SIGTERM, after which the server must end well; a feed client is asked to end
 """
 
 from __future__ import annotations
@@ -47,9 +48,26 @@ ACTIONS = (
 )
 
 Step = Mapping[str, Any]
-Role = Literal["server", "client"]
+Role = Literal["server", "client", "feed"]
 Level = Literal["must", "should", "may"]
 Headers = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class FeedTerms:
+    """What else a feed client is told, and how it must end: with one of `status`, saying `reason` (empty
+    after an end that it was asked for). `arguments` instead of the four; `refused`: nothing is followed.
+    `trusts` the authority of the `tls` connection. `exit_file`: it is asked to end by that, not by SIGTERM.
+    """
+
+    tls: bool = False
+    trusts: bool = True
+    subscribe: tuple[str, ...] = ()
+    arguments: tuple[str, ...] | None = None
+    refused: bool = False
+    exit_file: bool = False
+    status: tuple[int, ...] = (0,)
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,12 +101,13 @@ class Case:
     answer: int
     message: Step
     steps: tuple[Step, ...]
+    feed: FeedTerms = FeedTerms()
 
     @property
     def group(self) -> str:
         """`echo` of echo.text.125; `client.control` of client.control.ping: what a matrix has columns for."""
         words = self.id.split(".")
-        return ".".join(words[: 2 if self.role == "client" else 1])
+        return ".".join(words[: 1 if self.role == "server" else 2])
 
     @property
     def ends_the_server(self) -> bool:
@@ -118,10 +137,13 @@ def _problems(entries: list[dict[str, Any]], *, known: set[str]) -> list[Problem
                 Problem(("case", index, "id"), f'the id "{entry["id"]}" stands twice', "ids are for ever")
             )
         known = known | {entry["id"]}
-        if (entry.get("role") == "client") != entry["id"].startswith("client."):
-            problems.append(
-                Problem(("case", index, "id"), "client cases, and no others, begin with client.", "role = …")
-            )
+        for role in ("client", "feed"):
+            if (entry.get("role") == role) != entry["id"].startswith(f"{role}."):
+                problems.append(
+                    Problem(
+                        ("case", index, "id"), f"{role} cases, and no others, begin with {role}.", "role = …"
+                    )
+                )
         for step in entry["steps"]:
             actions = [action for action in ACTIONS if action in step]
             if len(actions) != 1:
@@ -154,7 +176,15 @@ def case_of(entry: Mapping[str, Any]) -> Case:
         answer=entry.get("answer", 101),
         message=entry.get("message", {"send": "text", "text": "hello"}),
         steps=tuple(entry["steps"]),
+        feed=_terms(entry.get("feed", {})),
     )
+
+
+def _terms(entry: Mapping[str, Any]) -> FeedTerms:
+    terms: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
+    }
+    return FeedTerms(**terms)
 
 
 def _values(value: str | list[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from feedbench.target import Target
 from feedbench.verify.attempt import Attempt, attempts
 from feedbench.verify.case import Case
-from feedbench.verify.client_peer import ClientPeer
+from feedbench.verify.client_peer import EchoClientPeer
 from feedbench.verify.conditions import PATIENCE, Conditions
 from feedbench.verify.verdicts import CaseVerdict
 
@@ -35,7 +35,7 @@ def examine_client(
 def _attempt(target: Target, conditions: Conditions, patience: float, case: Case) -> Attempt:
     with (
         tempfile.TemporaryDirectory(prefix="feedbench-verify-") as folder,
-        ClientPeer(
+        EchoClientPeer(
             case,
             target,
             project=conditions.project,

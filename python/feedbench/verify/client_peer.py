@@ -1,8 +1,8 @@
 """A target's client as the other side of a conversation: the suite is its server.
 
-What drives the client today is its echo client (`[run.echo_client]`, spec/README.md): it sends the case's
-message and compares each answer with it, so it tells whether it took what it was sent for what it was. A
-client of another kind needs its own command that makes it connect, and its own way to be asked in `conclude`.
+An echo client (`[run.echo_client]`, spec/README.md) sends the case's message and compares each answer with
+it, so it tells whether it took what it was sent for what it was. A feed client is asked for its record
+(feed_peer.py).
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import signal
 import socket
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from websockets.utils import accept_key
 
@@ -39,11 +41,10 @@ POLL_S = 0.05
 PAYLOAD, SAMPLES, SUMMARY, LOG = "payload", "samples.fbs", "summary.json", "log"
 
 
-class ClientPeer:
+class ClientPeer(ABC):
     """One case's client: started when the conversation begins, killed when the context is left.
 
-    `connect_timeout_s` is how long it may take to start, `timeout_s` how long to wait for its next word,
-    `duration_s` how long it is told to go on.
+    `connect_timeout_s` is how long it may take to start, `timeout_s` how long to wait for its next word.
     """
 
     suite_is_client = False
@@ -57,19 +58,22 @@ class ClientPeer:
         folder: Path,
         connect_timeout_s: float,
         timeout_s: float,
-        duration_s: float,
     ) -> None:
         self.case = case
         self.target = target
+        self.project = project
         self.folder = folder
         self.connect_timeout_s = connect_timeout_s
         self.timeout_s = timeout_s
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.connection: socket.socket | None = None
-        url = f"ws://127.0.0.1:{self.listener.getsockname()[1]}{case.path}"
-        self.process = self._start(echo_client_command(target, case, url, folder, duration_s, project))
+        try:
+            self.process = self._start()
+        except BaseException:
+            self.listener.close()
+            raise
 
-    def __enter__(self) -> ClientPeer:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -80,23 +84,26 @@ class ClientPeer:
             self.connection.close()
         end_process(self.process, first=signal.SIGKILL, grace_s=self.timeout_s)
 
-    def _start(self, command: list[str]) -> subprocess.Popen[bytes]:
-        with (self.folder / LOG).open("wb") as output:
-            return subprocess.Popen(
-                command,
-                cwd=self.target.folder,
-                env=environment(self.case.knobs),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                process_group=0,
-                preexec_fn=own_preparation(),
-            )
+    @abstractmethod
+    def _start(self) -> subprocess.Popen[bytes]:
+        """Starts the client, which is to connect to `listener`; TargetError when it can't be."""
+
+    @abstractmethod
+    def reopen(self, *, reset: bool) -> Link:
+        """Cuts the connection."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Asks the client to end."""
+
+    def conclude(self) -> None:
+        raise DepartureError("it has nothing to say of what it was sent")
 
     def open(self) -> Link:
-        self.connection = self._accept()
-        self.connection.settimeout(self.timeout_s)
-        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        accepted = self._accept()
+        accepted.settimeout(self.timeout_s)
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connection = self._secured(accepted)
         target, headers, rest = read_request(self.connection)
         if target != self.case.path:
             raise DepartureError(f"it asks for {target!r} instead of {self.case.path!r}")
@@ -135,6 +142,50 @@ class ClientPeer:
             return agree(headers.get(EXTENSIONS.lower(), ""), answered) if answered else None
         except DisagreementError:
             return None
+
+    def _secured(self, connection: socket.socket) -> socket.socket:
+        """The connection as it is, or with TLS."""
+        return connection
+
+
+class EchoClientPeer(ClientPeer):
+    """Its echo client, told to go on for `duration_s`."""
+
+    def __init__(
+        self,
+        case: Case,
+        target: Target,
+        *,
+        project: Project,
+        folder: Path,
+        connect_timeout_s: float,
+        timeout_s: float,
+        duration_s: float,
+    ) -> None:
+        self.duration_s = duration_s
+        super().__init__(
+            case,
+            target,
+            project=project,
+            folder=folder,
+            connect_timeout_s=connect_timeout_s,
+            timeout_s=timeout_s,
+        )
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        url = f"ws://127.0.0.1:{self.listener.getsockname()[1]}{self.case.path}"
+        command = echo_client_command(self.target, self.case, url, self.folder, self.duration_s, self.project)
+        with (self.folder / LOG).open("wb") as output:
+            return subprocess.Popen(
+                command,
+                cwd=self.target.folder,
+                env=environment(self.case.knobs),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+                preexec_fn=own_preparation(),
+            )
 
     def reopen(self, *, reset: bool) -> Link:
         raise DepartureError("an echo client connects once")

@@ -10,6 +10,7 @@ from feedbench.target import Target
 from feedbench.verify.case import Case, Role
 from feedbench.verify.client_examination import examine_client
 from feedbench.verify.conditions import AT_ONCE, READY_DEADLINE_S, TIMEOUT_S, Conditions
+from feedbench.verify.feed_examination import examine_feed_client
 from feedbench.verify.server_examination import examine_server
 from feedbench.verify.verdicts import CaseVerdict, Verdicts
 
@@ -43,6 +44,8 @@ def examine(
         verdicts |= examine_server(target, group, knobs=knobs, conditions=conditions)
     client_cases = [case for case in tried if case.role == "client"]
     verdicts |= examine_client(target, client_cases, conditions=conditions)
+    feed_cases = [case for case in tried if case.role == "feed"]
+    verdicts |= examine_feed_client(target, feed_cases, conditions=conditions)
     return Verdicts(target=target.name, version=version, cases=tuple(verdicts[case.id] for case in for_it))
 
 
@@ -53,6 +56,8 @@ def roles(target: Target) -> set[Role]:
         found.add("server")
     if target.echo_client_command is not None:
         found.add("client")
+    if target.feed_client_command is not None:
+        found.add("feed")
     return found
 
 
@@ -60,6 +65,8 @@ def out_of_reach(case: Case, target: Target) -> str | None:
     """Why the target's manifest says beforehand that it does not do this; None when it is to show it."""
     if case.role == "server" and case.model not in target.models:
         return f"it does not serve /{case.model}"
+    if case.feed.tls and "wss" not in target.speaks:
+        return "it does not speak wss"
     lacking = [f"{knob}={value}" for knob, value in case.knobs.items() if not target.takes(knob, value)]
     return f"it has no {' or '.join(lacking)}" if lacking else None
 

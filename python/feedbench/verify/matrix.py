@@ -72,7 +72,7 @@ class Matrix:
 def matrix(found: Sequence[Verdicts], cases: Sequence[Case]) -> Matrix:
     """In the order of the cases' groups, which is that of the files; those for clients come last."""
     group_of = {case.id: case.group for case in cases}
-    by_role = sorted(cases, key=lambda case: case.role == "client")
+    by_role = sorted(cases, key=lambda case: case.role != "server")
     groups = tuple(dict.fromkeys(case.group for case in by_role))
     return Matrix(
         groups=groups,
