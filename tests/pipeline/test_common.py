@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedbench.pipeline import common
@@ -58,6 +58,7 @@ def naive(received: Received) -> list[Counter[int]]:
     return [Counter(ages[key] for key in everywhere) for ages in keyed]
 
 
+@settings(max_examples=40)
 @given(RECEIVED)
 def test_it_is_what_one_by_one_gives(received: Received) -> None:
     ages, repeated = found(received)
@@ -65,6 +66,7 @@ def test_it_is_what_one_by_one_gives(received: Received) -> None:
     assert repeated == [len(events) - len({text for text, _ in events}) for events in received]
 
 
+@settings(max_examples=40)
 @given(RECEIVED, st.randoms(use_true_random=False))
 def test_the_order_of_clients_does_not_matter(received: Received, random: object) -> None:
     order = list(range(len(received)))

@@ -41,7 +41,7 @@ def test_all_forms_of_files_give_the_same_ages(tmp_path: Path) -> None:
     )
     files = [tmp_path / "recording@binance.gz", tmp_path / "seconds@binance.txt"]
     study = study_of(tmp_path, tmp_path / "stamps@binance.stamps", tmp_path / "study.sqlite", *files)
-    assert study.problems == ()
+    assert kinds(study) == ["coarse"]  # since they are the same
     each = by_client(only(study))
     assert sorted(each) == ["php-php-wss", "recording", "seconds", "stamps"]
     for one in each.values():
@@ -155,7 +155,7 @@ def test_messages_that_are_no_json_or_no_text_are_counted(tmp_path: Path) -> Non
     odd = [(MESSAGES[0][0], "PONG"), (MESSAGES[0][0], '{"stream":"btcusdt@trade","data":{"e":"tra')]
     clients(tmp_path, {"a": [*odd, *MESSAGES], "b": MESSAGES})
     study = study_of(tmp_path)
-    assert kinds(study) == ["not_json"]
+    assert kinds(study) == ["not_json", "coarse"]
     assert "2 of 102 messages are no JSON" in study.problems[0].what
     assert by_client(only(study))["a"].account.common == 100
 

@@ -78,6 +78,13 @@ def test_a_study_by_hand(tmp_path: Path) -> None:
     )
 
 
+def test_clients_nearer_than_the_unit_of_their_ages_are_told(tmp_path: Path) -> None:
+    clients(tmp_path, {"a": received([5, 6, 7]), "b": received([6, 7, 8])})
+    assert kinds(study_of(tmp_path)) == ["coarse"]
+    clients(tmp_path, {"b": received([7, 8, 9])})
+    assert kinds(study_of(tmp_path)) == []
+
+
 def test_whiskers_and_extremes_are_two_tables(tmp_path: Path) -> None:
     ages = [*range(1, 10), 30]
     clients(tmp_path, {"a": received(ages), "b": received([age + 1 for age in ages])})

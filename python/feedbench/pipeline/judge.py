@@ -10,6 +10,8 @@ from feedbench.pipeline.dialect import NOT_JSON, dialect
 from feedbench.pipeline.problem import Problem
 from feedbench.pipeline.series import Series
 
+UNIT_MS = 1
+
 
 def series_problems(series: Series, account: Account, ages: Ages | None) -> Iterator[Problem]:
     """`ages` are those of all its events, None where it has none."""
@@ -50,6 +52,17 @@ def why_withheld(
             "differ from host to host can't be compared (--one-clock if all ran on one host)",
         )
     return None
+
+
+def coarse(exchange: str, medians_ms: Sequence[float]) -> Problem | None:
+    """Whether the clients' medians are as near to each other as whole milliseconds can tell."""
+    if len(medians_ms) < 2 or max(medians_ms) - min(medians_ms) > UNIT_MS:
+        return None
+    return Problem(
+        "coarse",
+        f"{exchange}: the clients' median ages lie within {UNIT_MS} ms of each other, which is the unit of "
+        "both times: what order the scores give them is an order of roundings",
+    )
 
 
 def _of(count: int, account: Account) -> str:

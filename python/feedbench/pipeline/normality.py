@@ -28,11 +28,11 @@ QQ_SHARES = (0.001, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0
 @dataclass(frozen=True)
 class NormalityTest:
     """A test of the hypothesis that the ages are normal. `normal` is whether it stands at 5 %; `p` is None
-    where the test has only a critical value.
+    where the test has only a critical value, and so is `statistic` where all values of a sample are the same.
     """
 
     name: str
-    statistic: float
+    statistic: float | None
     p: float | None
     normal: bool
     of: int  # values that it looked at
@@ -77,7 +77,7 @@ def _shapiro_wilk(ages: Ages) -> NormalityTest:
         counts = generator.multivariate_hypergeometric(counts, SHAPIRO_MOST, method="marginals")
     sample = np.repeat(ages.values_ms, counts).astype(float)
     if sample[0] == sample[-1]:
-        return NormalityTest("Shapiro-Wilk", math.nan, None, False, len(sample))
+        return NormalityTest("Shapiro-Wilk", None, None, False, len(sample))
     result = stats.shapiro(sample)
     return NormalityTest(
         "Shapiro-Wilk", float(result.statistic), float(result.pvalue), bool(result.pvalue > 0.05), len(sample)

@@ -15,6 +15,7 @@ Kind = Literal[
     "no_event_time",  # messages that do not say when their event happened
     "clock_behind",  # receipt before the event: the recorder's clock is behind the exchange's
     "nothing_common",  # no event that all clients received
+    "coarse",  # clients differ by no more than the unit of their ages
     "alone",  # an exchange with one client has nobody to compare it with
 ]
 

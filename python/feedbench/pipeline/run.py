@@ -19,7 +19,7 @@ from feedbench.pipeline.common import Common, all_ages, common_events
 from feedbench.pipeline.deliveries import load_deliveries, open_database
 from feedbench.pipeline.dialect import dialect
 from feedbench.pipeline.ingest import Progress, SeriesFiles, ingest
-from feedbench.pipeline.judge import series_problems, why_withheld
+from feedbench.pipeline.judge import coarse, series_problems, why_withheld
 from feedbench.pipeline.problem import Problem
 from feedbench.pipeline.source import Source
 from feedbench.pipeline.stream import look
@@ -134,8 +134,9 @@ def _exchange(
         common[numbers[0]].ages.count,
         one_clock=options.one_clock,
     )
-    if withheld:
-        problems.append(withheld)
+    medians = [each.summary.box_ms.extremes.median for each in series if each.summary is not None]
+    near = coarse(name, [float(median) for median in medians])
+    problems += [problem for problem in (withheld, near) if problem is not None]
     stream = look(first, dialect(name), database) if first else None
     return ExchangeStudy(name, stream, series, withheld.what if withheld else None), problems
 
