@@ -171,8 +171,46 @@ def write_files() -> None:
     write("ledger", "cut.short", ledger_file(3)[:-70])
 
 
+def write_fix() -> None:
+    """Messages, and bytes that are none; what clients say by door, `!` before a body that gets a header."""
+    for case in vectors("fix")["messages"] + vectors("fix")["garbled"]:
+        write("fix", case["id"], case["wire"].replace("|", "\x01").encode())
+    logon, book = "!A 98=0|108=30|", "267=2|269=0|269=1|146=1|55="
+    order = "54=1|55=BTC/USD|60=20261121-14:30:00|"
+    scripts = {
+        "standard.book": (0, [logon, f"!V 262=a|263=1|264=0|{book}BTC/USD|", "!1 112=x|", "!5 "]),
+        "standard.orders": (
+            0,
+            [
+                logon,
+                f"!V 262=a|263=1|264=0|{book}BTC/USD|",
+                f"!D 11=1|40=2|38=1|44=61837.60|{order}",
+                f"!D 11=2|40=1|38=3|{order}",
+                f"!F 11=3|41=1|{order}",
+            ],
+        ),
+        "standard.resend": (
+            0,
+            [logon, f"!V 262=a|263=0|264=1|{book}BTC/USD|", "!2 7=1|16=0|", "!4 36=9|123=Y|"],
+        ),
+        "standard.garbled": (0, [logon, "8=FIX.4.4\x019=5\x0135=0\x0110=000\x01", "!1 112=x|", "!4 36=2|"]),
+        "binance": (1, ["!A 98=0|108=30|141=Y|", f"!V 262=a|263=1|264=5|{book}BTCUSDT|", "!x 320=i|559=4|"]),
+        "coinbase": (
+            2,
+            ["!A 98=0|108=30|1137=9|", f"!V 262=a|263=1|264=1|{book}BTC-USD|", "!V 262=a|263=2|264=1|"],
+        ),
+        "acceptance": (
+            3,
+            [logon, "!D 11=1|21=1|40=1|54=1|55=X|60=20261121-14:30:00|", "!d 320=1|322=1|323=1|"],
+        ),
+    }
+    for name, (number, lines) in scripts.items():
+        write("fix_session", name, bytes([number]) + "\n".join(lines).encode())
+
+
 def main() -> None:
     write_clients()
+    write_fix()
     write_inbound()
     write_files()
     frames = vectors("websocket-frames")

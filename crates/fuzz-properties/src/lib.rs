@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod exchange;
+pub mod fix;
 
 use feedbench_record::{Ending, SampleHeader, SampleReader, SampleWriter};
 use feedbench_wire::deflate::{Compressor, Decompressor, DeflateError};

@@ -1,7 +1,7 @@
 //! The exchange's properties for bytes like those that clients send: seeds with some of their bytes replaced, taken out
 //! or doubled, for runs without a fuzzer.
 
-use feedbench_fuzz_properties::exchange;
+use feedbench_fuzz_properties::{exchange, fix};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::fs;
@@ -51,6 +51,16 @@ proptest! {
     #[test]
     fn inbound(bytes in mutated("inbound")) {
         exchange::inbound(&bytes);
+    }
+
+    #[test]
+    fn fix_messages(bytes in mutated("fix")) {
+        fix::messages(&bytes);
+    }
+
+    #[test]
+    fn fix_session(bytes in mutated("fix_session")) {
+        fix::session(&bytes);
     }
 
     #[test]

@@ -73,3 +73,13 @@ fn recording() {
 fn ledger() {
     replay("ledger", feedbench_fuzz_properties::exchange::ledger);
 }
+
+#[test]
+fn fix() {
+    replay("fix", feedbench_fuzz_properties::fix::messages);
+}
+
+#[test]
+fn fix_session() {
+    replay("fix_session", feedbench_fuzz_properties::fix::session);
+}

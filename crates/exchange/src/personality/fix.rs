@@ -556,8 +556,10 @@ impl Personality for Fix {
             }
         };
         let before = client.session.received_messages();
+        let first = replies.len();
         self.poll(market, &mut client, now_ns, replies);
-        replies.push(Reply::Received(client.session.received_messages() - before));
+        let received = client.session.received_messages() - before;
+        replies.insert(first, Reply::Received(received));
         *connection = Connection::Known(client);
     }
 
