@@ -41,7 +41,7 @@ def test_files_become_a_study_that_keeps_its_schema(tmp_path: Path) -> None:
     write_sqlite(tmp_path / "php.sqlite", messages(9))
     done = feedbench(tmp_path, "--out", tmp_path / "results")
     assert done.returncode == 0, done.stderr
-    assert Path(done.stdout.strip()) == tmp_path / "results" / "study.md"
+    assert Path(done.stdout.strip()) == tmp_path / "results" / "study.html"
     document = json.loads((tmp_path / "results" / "pipeline.json").read_text())
     jsonschema.validate(document, json.loads(SCHEMA.read_text()))
     assert document["scores"]["whiskers"]["places"] == {"go-gorilla": 1, "php-php-wss": 2}

@@ -246,3 +246,8 @@ def test_everything_is_written(tmp_path: Path, paper: Paper) -> None:
     assert document["schema"] == 1
     assert document["scores"]["whiskers"]["places"] == {"go-gorilla": 1, "node-ws": 2}
     assert "| Maximum | 7 ↑ | 9 ↓ |" in (out / "study.md").read_text()
+    page = (out / "study.html").read_text()
+    assert page.count("<table>") == len(names)
+    assert page.count('class="chart"') == len(figures) / 2
+    assert "http-equiv" in page
+    assert "<script" not in page

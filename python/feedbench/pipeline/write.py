@@ -1,9 +1,8 @@
-"""A study into files: pipeline.json, tables (CSV, Markdown, LaTeX), figures (SVG, PNG), one page of text."""
+"""A study into files: pipeline.json, tables (CSV, Markdown, LaTeX), figures (SVG, PNG), HTML and Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from feedbench.analyze.table import Table
@@ -13,26 +12,17 @@ from feedbench.papers import Paper
 from feedbench.paths import write_json
 from feedbench.pipeline.beside import beside_tables
 from feedbench.pipeline.figures import study_figures
+from feedbench.pipeline.page import study_page
 from feedbench.pipeline.setting import Setting
 from feedbench.pipeline.study import Study
 from feedbench.pipeline.tables import all_tables
-from feedbench.report.figures.figure import Figure
+from feedbench.pipeline.written import Written
 from feedbench.report.render import write_figures
 
-STUDY, PAGE, TABLES, FIGURES = "pipeline.json", "study.md", "tables", "figures"
+STUDY, PAGE, TEXT, TABLES, FIGURES = "pipeline.json", "study.html", "study.md", "tables", "figures"
 
 
-@dataclass(frozen=True)
-class Written:
-    """What a report may show: `beside` are ours beside the printed ones; SVG by the figure's name."""
-
-    tables: tuple[Table, ...]
-    beside: tuple[Table, ...]
-    figures: tuple[Figure, ...]
-    drawings: dict[str, str]
-
-
-def write_study(study: Study, setting: Setting, paper: Paper, out: Path) -> Written:
+def write_study(study: Study, setting: Setting, paper: Paper, out: Path) -> None:
     """Into `out`; RunDirectoryError when it can't be written."""
     tables = all_tables(study, setting)
     beside = beside_tables(study, paper)
@@ -41,12 +31,13 @@ def write_study(study: Study, setting: Setting, paper: Paper, out: Path) -> Writ
     try:
         _write_tables(out / TABLES, [*tables, *beside])
         drawings = write_figures(out / FIGURES, figures)
-        (out / PAGE).write_text("\n".join(_page(study, setting, tables, beside, figures)), encoding="utf-8")
+        written = Written(tuple(tables), tuple(beside), tuple(figures), drawings)
+        (out / PAGE).write_text(study_page(study, setting, written), encoding="utf-8")
+        (out / TEXT).write_text("\n".join(_text(study, setting, written)), encoding="utf-8")
     except OSError as error:
         raise RunDirectoryError(
             f"cannot write: {error.strerror}", where=str(out), hint="is the disk full?"
         ) from error
-    return Written(tuple(tables), tuple(beside), tuple(figures), drawings)
 
 
 def _write_tables(folder: Path, tables: Sequence[Table]) -> None:
@@ -56,22 +47,16 @@ def _write_tables(folder: Path, tables: Sequence[Table]) -> None:
             (folder / f"{table.name}.{suffix}").write_text(write(table), encoding="utf-8")
 
 
-def _page(
-    study: Study,
-    setting: Setting,
-    tables: Sequence[Table],
-    beside: Sequence[Table],
-    figures: Sequence[Figure],
-) -> Iterator[str]:
+def _text(study: Study, setting: Setting, written: Written) -> Iterator[str]:
     yield f"# Who receives first: {setting.origin}\n"
     yield "An event's age is its receipt minus the event time in its payload, both in whole milliseconds.\n"
     if study.problems:
         yield "## To be known first\n"
         yield from (f"- {problem}." for problem in study.problems)
         yield ""
-    for table in tables:
+    for table in written.tables:
         yield f"## {table.name}\n\n{table.caption}\n\n{to_markdown(table)}"
-    for table in beside:
+    for table in written.beside:
         yield f"## {table.name}: ours beside the paper's\n\n{table.caption}\n\n{to_markdown(table)}"
-    for figure in figures:
+    for figure in written.figures:
         yield f"## {figure.title}\n\n![{figure.description}]({FIGURES}/{figure.name}.svg)\n"
