@@ -131,6 +131,21 @@ def test_a_cell_that_failed_is_evidence_and_one_that_was_dropped_is_none(
     assert "without a usable block" in evidence.unused[0]
 
 
+def test_event_ages_of_clients_are_never_taken_for_round_trips_of_servers(
+    tmp_path: Path, run: RunDirectory
+) -> None:
+    copy = RunDirectory(Path(shutil.copytree(run.path, tmp_path / "copy")))
+
+    def turn(findings: dict[str, Any]) -> None:
+        for question in findings["questions"]:
+            question["quantity"] = "event_age"
+
+    change_json(copy.findings, turn)
+    evidence = read_evidence([copy.path])
+    assert evidence.observations == ()
+    assert evidence.unused == (f"{copy.path}: event ages of clients, while this is about servers",)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -124,6 +124,8 @@ def payload_words(payload: Payload) -> str:
 
 def of_findings(findings: Findings, *, source: str, payloads: Mapping[str, str]) -> Evidence:
     """Cells that the engine drove: other clients' work would be inside their figures. `payloads`: by cell."""
+    if any(question.quantity != "round_trip" for question in findings.questions):
+        return Evidence(unused=(f"{source}: event ages of clients, while this is about servers",))
     own = [cell for cell in findings.cells if cell.copy is None]
     driven = [cell for cell in own if cell.factors.get("client", ENGINE) == ENGINE]
     told = [cell for cell in driven if _p99_values(cell) or _failure(cell)]

@@ -1,4 +1,4 @@
-"""`feedbench advise RUNS…`: which choices meet a need, by what the runs have shown."""
+"""`feedbench advise RUNS…`: which servers meet a need, by what the runs have shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from feedbench.units import parse_duration
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the command line."""
-    app.command(name="advise", short_help="What to choose for a load, a limit and a budget, by runs.")(advise)
+    app.command(name="advise", short_help="Which server to choose for a load, a limit and a budget.")(advise)
 
 
 def advise(
@@ -44,7 +44,7 @@ def advise(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Prints the choices that meet the need and that no other beats in everything, with reasons.
+    """Prints the servers that meet the need and that no other beats in everything, with reasons.
 
     A choice meets the need only by a measurement at least as heavy, and fails it only by one at most as
     heavy; what lies between is listed as not known, with the command that would tell. What the runs left
