@@ -77,7 +77,9 @@ def chosen(content: Content, registry: Registry) -> list[Target]:
     left_out = {target.name for entry in content["exclude"] for target in registry.matching(entry["target"])}
     compare = content["compare"]
     values = [spelled(value) for value in content["factors"].get(compare, ())]
-    is_knob = any(compare in target.knobs for target in registry.targets)
+    is_knob = not ("feed" in content and compare in FEED_DEFAULTS) and any(
+        compare in target.knobs for target in registry.targets
+    )
     found: dict[str, Target] = {}
     for pattern in content["targets"]:
         for target in registry.matching(pattern):
