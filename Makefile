@@ -6,13 +6,14 @@
 # make bench-pipeline  the analysis of feed clients' files: as many events as Papík had, then beside polars and hashlib
 # make servers        sets up every server target that this machine can have, and ranks them all: scenarios/servers/all.toml
 # make salih          the first paper's campaign, re-run (about 1½ hours)
+# make grandhi        the fifth paper's campaigns through REST, WebSocket and FIX, re-run (8 minutes)
 # make tomasetti      the second paper's ramp to 10,000 connections, re-run (hours; ^C and again goes on: feedbench ramp RUN_DIR)
 SHELL := /bin/bash
 FEEDBENCH := .venv/bin/feedbench
 CARGO = $(shell cat .feedbench/cargo)
 PIP_COMPILE := pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links --no-header
 .DEFAULT_GOAL := bench
-.PHONY: setup setup-test setup-targets bench servers test conformance lint format bench-engine bench-exchange bench-pipeline salih tomasetti lock clean
+.PHONY: setup setup-test setup-targets bench servers test conformance lint format bench-engine bench-exchange bench-pipeline salih grandhi tomasetti lock clean
 
 setup:
 	@setup/setup.sh bench
@@ -61,6 +62,9 @@ servers: setup-targets
 
 salih: setup
 	@$(FEEDBENCH) run scenarios/papers/salih.toml
+
+grandhi: setup
+	@$(FEEDBENCH) run scenarios/papers/grandhi.toml
 
 tomasetti: setup
 	@$(FEEDBENCH) ramp scenarios/papers/tomasetti.toml
