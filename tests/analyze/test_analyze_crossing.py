@@ -105,7 +105,7 @@ def test_what_was_hardly_measured_is_left_out_by_name(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
     one = crossings(plan, values_of(plan, without="python/tornado"))[0]
     assert one.servers == ("node/ws", "python/websockets")
-    assert one.left_out == ("server python/tornado: 3 of its cells have fewer than 6 blocks",)
+    assert one.left_out == ("server python/tornado: 3 of its cells have fewer than 7 blocks",)
     assert one.withheld is None
 
 
@@ -115,6 +115,18 @@ def test_where_every_block_was_lost_nothing_is_split(tmp_path: Path) -> None:
     one = crossings(plan, lost)[0]
     assert (one.blocks, one.typical_ns, one.parts) == (0, (), ())
     assert one.withheld is not None
+
+
+def test_blocks_that_hold_less_than_every_pairing_do_not_count(tmp_path: Path) -> None:
+    """Each cell has ten blocks, but no more than six hold all of them: too few for any part to be shown."""
+    plan = plan_of(tmp_path)
+    values = values_of(plan)
+    for place, (cell, own) in enumerate(sorted(values.items())):
+        kept = {block: value for block, value in own.quantiles["p50"].items() if block != place % 5}
+        values[cell] = CellValues({"p50": kept}, {}, None, None)
+    one = crossings(plan, values)[0]
+    assert one.blocks == 6
+    assert one.withheld == "6 blocks hold every pairing; it takes 7 before any part could be shown"
 
 
 def test_after_a_failed_sentinel_nothing_is_split(tmp_path: Path) -> None:

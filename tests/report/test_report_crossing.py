@@ -68,6 +68,21 @@ def test_the_own_pairs_come_first_divided_between_server_and_client() -> None:
     assert left_out == "Left out: client node/ws: 2 of its cells have fewer than 6 blocks."
 
 
+def test_many_own_pairs_stand_in_a_table_instead() -> None:
+    many = replace(CROSSING, own_pairs=(OWN, OWN, OWN))
+    section = crossing_section(many)
+    assert section.sentences[0].startswith("Of the variance")
+    assert section.pairs is not None
+    assert section.pairs.rows[0] == (
+        "python/websockets / python/tornado",
+        "1.800 [1.700, 1.900]",
+        "1.200 [1.150, 1.250]",
+        "1.500 [1.450, 1.550]",
+        "1.010 [0.980, 1.040]",
+    )
+    assert crossing_section(CROSSING).pairs is None
+
+
 def test_an_interaction_whose_interval_excludes_one_is_said() -> None:
     strong = replace(OWN, interaction=1.4, interaction_interval=(1.3, 1.5))
     own = crossing_sentences(replace(CROSSING, own_pairs=(strong,)))[0]

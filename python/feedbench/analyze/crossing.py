@@ -11,7 +11,8 @@ import numpy as np
 
 from feedbench.analyze.cells import CellValues
 from feedbench.analyze.decide import FEWEST_BLOCKS, Values
-from feedbench.analyze.variance import Logs, effects_of, ratio_of, split
+from feedbench.analyze.signflip import blocks_needed
+from feedbench.analyze.variance import EFFECTS, Logs, effects_of, ratio_of, split
 from feedbench.findings import QuestionFinding
 from feedbench.findings.crossing import CrossingFinding, LevelEffect, OwnPairs
 from feedbench.load import OWN
@@ -85,17 +86,22 @@ def _table(plan: Plan, inside: Sequence[Cell], cells: Mapping[str, CellValues], 
     return _Table(clients, servers, empty | known)
 
 
-def _without_gaps(table: _Table) -> tuple[_Table, tuple[str, ...]]:
+def _needed(plan: Plan) -> int:
+    """Blocks before each of the effects could be shown."""
+    return max(FEWEST_BLOCKS, blocks_needed(len(EFFECTS), 1 - plan.protocol.confidence))
+
+
+def _without_gaps(table: _Table, needed: int) -> tuple[_Table, tuple[str, ...]]:
     """Leaves out, one by one, the client or server with the most cells that have too few blocks."""
     left_out = []
-    while poor := [key for key, values in table.values.items() if len(values) < FEWEST_BLOCKS]:
+    while poor := [key for key, values in table.values.items() if len(values) < needed]:
         counts = {
             **{(0, name): sum(client == name for client, _ in poor) for name in table.clients},
             **{(1, name): sum(server == name for _, server in poor) for name in table.servers},
         }
         place, worst = max(counts, key=lambda key: (counts[key], key[0]))
         kind, gaps = ("client", "server")[place], counts[place, worst]
-        left_out.append(f"{kind} {worst}: {gaps} of its cells have fewer than {FEWEST_BLOCKS} blocks")
+        left_out.append(f"{kind} {worst}: {gaps} of its cells have fewer than {needed} blocks")
         table = _Table(
             tuple(name for name in table.clients if (place, name) != (0, worst)),
             tuple(name for name in table.servers if (place, name) != (1, worst)),
@@ -107,9 +113,9 @@ def _without_gaps(table: _Table) -> tuple[_Table, tuple[str, ...]]:
 def _crossing(
     plan: Plan, fixed: Mapping[str, FactorValue], name: str, whole: _Table, failed: Sequence[str]
 ) -> CrossingFinding:
-    table, left_out = _without_gaps(whole)
+    table, left_out = _without_gaps(whole, _needed(plan))
     logs = table.logs()
-    withheld = _withheld(table, len(logs), failed)
+    withheld = _withheld(table, len(logs), _needed(plan), failed)
     told = withheld is None
     confidence = plan.protocol.confidence
     identity = ",".join(f"{key}={value}" for key, value in fixed.items()) or "all"
@@ -130,13 +136,13 @@ def _crossing(
     )
 
 
-def _withheld(table: _Table, blocks: int, failed: Sequence[str]) -> str | None:
+def _withheld(table: _Table, blocks: int, needed: int, failed: Sequence[str]) -> str | None:
     if failed:
         return f"the A/A sentinel failed in {', '.join(failed)}"
     if min(len(table.clients), len(table.servers)) < 2:
         return "it takes two clients and two servers that were measured with each other"
-    if blocks < FEWEST_BLOCKS:
-        return f"{blocks} blocks hold every pairing, and no exact test says anything below {FEWEST_BLOCKS}"
+    if blocks < needed:
+        return f"{blocks} blocks hold every pairing; it takes {needed} before any part could be shown"
     return None
 
 

@@ -12,6 +12,7 @@ from feedbench.report.numbers import DASH, ratio_words, share
 from feedbench.report.sentences import condition_words, joined, quantile_name
 from feedbench.report.tables import Table
 
+TOLD_PAIRS = 2  # in sentences; more are easier to read in a table
 WHOSE = {
     "client": "is the client's",
     "server": "the server's",
@@ -22,10 +23,11 @@ WHOSE = {
 
 @dataclass(frozen=True)
 class CrossingSection:
-    """One crossing: a heading, what it says in words, figures and tables."""
+    """One crossing: a heading, what it says in words, own pairs where they are many, figures and tables."""
 
     heading: str
     sentences: list[str]
+    pairs: Table | None
     figures: list[Figure]
     tables: list[Table]
 
@@ -36,17 +38,19 @@ def crossing_section(crossing: CrossingFinding) -> CrossingSection:
     return CrossingSection(
         heading=", ".join([quantile_name(crossing.quantile), *told]),
         sentences=crossing_sentences(crossing),
+        pairs=_pair_table(crossing.own_pairs) if len(crossing.own_pairs) > TOLD_PAIRS else None,
         figures=crossing_figures(crossing),
         tables=_tables(crossing) if crossing.withheld is None else [],
     )
 
 
 def crossing_sentences(crossing: CrossingFinding) -> list[str]:
-    """What the split says, own pairs first: they are what people compare."""
+    """What the split says, own pairs first, unless a table has them: they are what people compare."""
     left_out = [f"Left out: {joined(crossing.left_out)}."] if crossing.left_out else []
     if crossing.withheld is not None:
         return [f"Nothing is split: {crossing.withheld}.", *left_out]
-    return [*map(_own_pair, crossing.own_pairs), _parts(crossing.parts), *left_out]
+    told = crossing.own_pairs if len(crossing.own_pairs) <= TOLD_PAIRS else ()
+    return [*map(_own_pair, told), _parts(crossing.parts), *left_out]
 
 
 def _own_pair(own: OwnPairs) -> str:
@@ -74,6 +78,26 @@ def _parts(parts: Sequence[PartFinding]) -> str:
     missing = [PARTS[part.part].lower() for part in parts if part.p is not None and not part.found]
     doubt = f" Not shown to be there at all: {joined(missing)}." if missing else ""
     return f"Of the variance of log latency within a block {joined(words)}.{doubt}"
+
+
+def _pair_table(pairs: Sequence[OwnPairs]) -> Table:
+    rows = tuple(
+        (
+            " / ".join(own.pair),
+            ratio_words(own.ratio, own.interval),
+            ratio_words(own.server, own.server_interval),
+            ratio_words(own.client, own.client_interval),
+            ratio_words(own.interaction, own.interaction_interval),
+        )
+        for own in pairs
+    )
+    return Table(
+        "Two libraries, each server asked by its own client: whole = by server × by client. "
+        "Last: the servers' ratio under the first client over that under the second",
+        ("First / second", "Whole", "By server", "By client", "Depends on who asks"),
+        rows,
+        frozenset(range(1, 5)),
+    )
 
 
 def _tables(crossing: CrossingFinding) -> list[Table]:
