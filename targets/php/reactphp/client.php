@@ -25,7 +25,11 @@ $follow = function (ConnectionInterface $connection, string $early) use ($feed):
         $at = $feed->now();
         $feed->record($at, $message, $opcode === Opcode::Binary);
     };
-    $socket = new WebSocket($connection, $take, Role::Client, $feed->closed(...));
+    $leave = function (int $code, string $reason) use ($feed, $connection): void {
+        $connection->removeAllListeners('close');
+        $connection->on('close', fn () => $feed->closed($code, $reason)); // once our answer is on its way
+    };
+    $socket = new WebSocket($connection, $take, Role::Client, $leave);
     $feed->connected();
     $connection->removeAllListeners('close');
     $connection->on('close', fn () => $feed->lost('no close frame'));

@@ -14,6 +14,7 @@ final class WebSocket
     private readonly FrameReader $frames;
     private ?Opcode $opcode = null;
     private string $message = '';
+    private bool $closeSent = false;
     private bool $closed = false;
     private bool $waits = false;
 
@@ -38,8 +39,8 @@ final class WebSocket
                 $this->handle($frame);
             }
         } catch (ProtocolError $error) {
-            $this->close($error->getCode());
-            $this->connection->end();
+            $this->sendClose(pack('n', $error->getCode()));
+            $this->end();
         }
     }
 
@@ -55,9 +56,13 @@ final class WebSocket
         }
     }
 
+    /** A server closes the connection first (RFC 6455, section 7.1.1); a client takes what comes before that. */
     public function close(int $code): void
     {
-        $this->end(pack('n', $code));
+        $this->sendClose(pack('n', $code));
+        if ($this->role === Role::Server) {
+            $this->end();
+        }
     }
 
     private function handle(Frame $frame): void
@@ -100,26 +105,26 @@ final class WebSocket
             }
             self::checkUtf8(substr($payload, 2));
         }
-        $this->end(substr($payload, 0, 2));
+        $this->sendClose(substr($payload, 0, 2));
+        $this->end();
         if ($this->onClose !== null) {
             $code = $payload === '' ? CloseCode::NONE : unpack('n', $payload)[1];
             ($this->onClose)($code, substr($payload, 2));
         }
     }
 
-    /** The server closes the connection first (RFC 6455, section 7.1.1); a client takes what still comes before that. */
-    private function end(string $payload): void
+    private function sendClose(string $payload): void
     {
-        if ($this->closed) {
-            return;
+        if (!$this->closeSent) {
+            $this->closeSent = true;
+            $this->connection->write(Frame::encode(Opcode::Close, $payload, $this->role));
         }
-        $frame = Frame::encode(Opcode::Close, $payload, $this->role);
-        if ($this->role === Role::Client) {
-            $this->connection->write($frame);
-            return;
-        }
+    }
+
+    private function end(): void
+    {
         $this->closed = true;
-        $this->connection->end($frame);
+        $this->connection->end();
     }
 
     private static function checkUtf8(string $text): void

@@ -1,8 +1,10 @@
 //! What every Rust target needs besides its library: arguments, knobs, the stamp protocol, an orderly end.
 //!
-//! `spec/README.md` says what a server target does. A target reads its [`Server`] from the command line and the
+//! `spec/README.md` says what a server target does, `spec/feed.md` what a `feed` client does. A target reads its [`Server`] from the command line and the
 //! environment, binds its [`Server::listen`]er, and answers each message as its [`Model`] says.
 
+#[cfg(feature = "client")]
+pub mod feed;
 #[cfg(feature = "hyper")]
 mod hyper_server;
 mod model;

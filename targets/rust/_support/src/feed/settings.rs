@@ -1,0 +1,189 @@
+//! What the command line and the environment say.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::exit;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
+
+use super::fail;
+
+const WRONG_USAGE: i32 = 2;
+const UNSUPPORTED: i32 = 127;
+
+/// What a library can do beside the rest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Abilities {
+    /// permessage-deflate
+    pub deflate: bool,
+    /// It has a receive call, before which the clock can be read.
+    pub stamp_before: bool,
+}
+
+/// The command line and the environment of a feed client.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The target's name.
+    pub target: &'static str,
+    /// A name for the record.
+    pub exchange: String,
+    /// Where to connect.
+    pub host: String,
+    /// Where to connect.
+    pub port: u16,
+    /// Path and query.
+    pub stream: String,
+    /// All of it.
+    pub url: String,
+    /// Whether it is wss.
+    pub is_encrypted: bool,
+    /// Whether the clock is read before the receive call.
+    pub stamp_before: bool,
+    /// Whether permessage-deflate was switched on or off; `None` leaves the library's default.
+    pub deflate: Option<bool>,
+    pub(super) subscribe: String,
+    pub(super) sink: String,
+    pub(super) output: String,
+    pub(super) exit_file: Option<PathBuf>,
+    pub(super) parse: bool,
+    pub(super) log_messages: bool,
+    pub(super) delay: Duration,
+    authority: Option<PathBuf>,
+}
+
+fn end(status: i32, line: &str) -> ! {
+    eprintln!("{line}");
+    exit(status)
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The variable's value, the first of those allowed when it is unset.
+fn knob(name: &str, allowed: &[&str]) -> String {
+    let value = env::var(name).unwrap_or_else(|_| allowed[0].to_owned());
+    if !allowed.contains(&value.as_str()) {
+        end(
+            UNSUPPORTED,
+            &format!("{name}={value}: this client can't do that"),
+        );
+    }
+    value
+}
+
+/// The same; the last value wants an ability.
+fn knob_if(able: bool, name: &str, allowed: &[&str]) -> String {
+    match able {
+        true => knob(name, allowed),
+        false => knob(name, &allowed[..allowed.len() - 1]),
+    }
+}
+
+fn delay() -> Duration {
+    let value = variable("FEEDBENCH_DELAY_NS").unwrap_or_else(|| "0".to_owned());
+    match value.parse() {
+        Ok(delay_ns) => Duration::from_nanos(delay_ns),
+        Err(_) => end(
+            UNSUPPORTED,
+            &format!("FEEDBENCH_DELAY_NS={value}: say a whole number"),
+        ),
+    }
+}
+
+impl Settings {
+    /// Ends the process with one line when something makes no sense.
+    pub(super) fn read(target: &'static str, abilities: Abilities) -> Self {
+        let given: Vec<String> = env::args().skip(1).collect();
+        let [exchange, domain, port, stream] = given.as_slice() else {
+            end(WRONG_USAGE, "usage: client EXCHANGE DOMAIN PORT STREAM");
+        };
+        let Ok(number) = port.parse() else {
+            let most = u16::MAX;
+            end(
+                WRONG_USAGE,
+                &format!("the port is {port}: say a number up to {most}"),
+            );
+        };
+        let (scheme, host) = match domain.strip_prefix("ws://") {
+            Some(host) => ("ws", host),
+            None => ("wss", domain.as_str()),
+        };
+        let deflate = knob_if(
+            abilities.deflate,
+            "FEEDBENCH_DEFLATE",
+            &["default", "off", "on"],
+        );
+        let settings = Self {
+            target,
+            exchange: exchange.clone(),
+            host: host.to_owned(),
+            port: number,
+            stream: stream.clone(),
+            url: format!("{scheme}://{host}:{port}{stream}"),
+            is_encrypted: scheme == "wss",
+            stamp_before: knob_if(
+                abilities.stamp_before,
+                "FEEDBENCH_STAMP",
+                &["after", "before"],
+            ) == "before",
+            deflate: (deflate != "default").then_some(deflate == "on"),
+            subscribe: variable("FEEDBENCH_SUBSCRIBE").unwrap_or_default(),
+            sink: knob(
+                "FEEDBENCH_SINK",
+                &["stamps", "sqlite", "sqlite_behind", "none"],
+            ),
+            output: variable("FEEDBENCH_OUTPUT").unwrap_or_default(),
+            exit_file: variable("FEEDBENCH_EXIT_FILE").map(PathBuf::from),
+            parse: knob("FEEDBENCH_PARSE", &["off", "on"]) == "on",
+            log_messages: knob("FEEDBENCH_LOG_MESSAGES", &["false", "true"]) == "true",
+            delay: delay(),
+            authority: variable("FEEDBENCH_CA_FILE").map(PathBuf::from),
+        };
+        if settings.output.is_empty() && settings.sink != "none" {
+            end(
+                WRONG_USAGE,
+                "FEEDBENCH_OUTPUT names no file for what is received",
+            );
+        }
+        settings
+    }
+
+    /// What to send once the connection is open.
+    pub fn subscriptions(&self) -> impl Iterator<Item = &str> {
+        self.subscribe.lines()
+    }
+
+    /// Trusts the authority that was named, or the system's; ends the process when it can't be read.
+    pub fn tls(&self) -> Arc<ClientConfig> {
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("ring has the default versions")
+            .with_root_certificates(self.authorities())
+            .with_no_client_auth();
+        Arc::new(config)
+    }
+
+    fn authorities(&self) -> RootCertStore {
+        let mut trusted = RootCertStore::empty();
+        let Some(file) = &self.authority else {
+            trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            return trusted;
+        };
+        let read = CertificateDer::pem_file_iter(file)
+            .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>());
+        match read {
+            Ok(certificates) => trusted.add_parsable_certificates(certificates),
+            Err(error) => fail(&format!(
+                "cannot use FEEDBENCH_CA_FILE {}: {error}",
+                file.display()
+            )),
+        };
+        trusted
+    }
+}
