@@ -65,7 +65,7 @@ def test_from_the_file_to_tables_and_figures(tmp_path: Path) -> None:
     run = tmp_path / "run"
     done = CliRunner().invoke(app, ["run", str(path), "--scale", "0.01", "--out", str(run)])
     assert done.exit_code == 0, (done.output, done.exception)
-    assert done.stdout.strip() == str(run / "summary.md")
+    assert done.stdout.strip() == str(run / "summary.html")
     for name in ("30s", "2m", "5m"):
         folder = run / "data" / "runs" / name
         records = read_records(folder / "results.csv")
@@ -82,6 +82,11 @@ def test_from_the_file_to_tables_and_figures(tmp_path: Path) -> None:
     page = (run / "summary.md").read_text(encoding="utf-8")
     assert "Played at 0.01 of its durations" in page
     assert "What differs from a fair comparison" in page
+    html = (run / "summary.html").read_text(encoding="utf-8")
+    for words in ("What differs from a fair comparison", "Played at 0.01", "Event age at receipt (ms)"):
+        assert words in html
+    assert html.count("<svg") == 5
+    assert "<script" not in html
     again = CliRunner().invoke(app, ["run", str(path), "--out", str(run)])
     assert isinstance(again.exception, FeedbenchError)
     assert "there is a run already" in str(again.exception)

@@ -9,5 +9,9 @@ tables      tables I to V
 figures     figures 2 to 6
 campaign    the file that says what is played
 play        plays it, each campaign with fresh processes
-summary     what came out, on one page
+content     what the summary says
+summary     tables/, figures/ and summary.md
+page        summary.html
+clock_page  how well an exchange's clock is known, for files and for people
+polling     the age of events that are asked for, and what it must be
 """

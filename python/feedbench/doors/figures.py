@@ -47,6 +47,13 @@ class PaperFigure:
     title: str
     chart: AnyChart | alt.HConcatChart
 
+    @property
+    def description(self) -> str:
+        """What is to be seen, for those who can't see it."""
+        if self.name == "figure-5":
+            return f"Bars: {self.title}."
+        return f"{self.title}: a panel with an axis of its own for each protocol."
+
     def specification(self) -> dict[str, Any]:
         titled = self.chart.properties(title=self.title)
         document: dict[str, Any] = titled.to_dict()
@@ -67,14 +74,17 @@ def paper_figures(campaigns: Mapping[str, Sequence[LatencyRecord]]) -> list[Pape
     return [figure for figure in made if figure is not None]
 
 
-def write_paper_figures(folder: Path, figures: Sequence[PaperFigure]) -> None:
-    """SVG, PNG and PDF of each."""
+def write_paper_figures(folder: Path, figures: Sequence[PaperFigure]) -> dict[str, str]:
+    """SVG, PNG and PDF of each; gives back the plain SVGs by name."""
     folder.mkdir(parents=True, exist_ok=True)
+    drawn = {}
     for figure in figures:
         svg = vl_convert.vegalite_to_svg(figure.specification(), allowed_base_urls=[])
         (folder / f"{figure.name}.svg").write_text(adaptive_svg(svg), encoding="utf-8")
         (folder / f"{figure.name}.png").write_bytes(png(svg))
         (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
+        drawn[figure.name] = svg
+    return drawn
 
 
 def _panels(name: str, title: str, records: Sequence[LatencyRecord], panel: Panel) -> PaperFigure | None:
