@@ -17,14 +17,14 @@ from feedbench.report.numbers import DASH, duration
 from feedbench.report.tables import Table
 
 DIFFERENCES = (
-    "The paper prints three quantities under one word. REST's is half a round trip: no message took this "
-    "long, and no event is in it. FIX's is half a round trip to an echo on the same machine: no exchange is in it. "
-    "WebSocket's is the age of an event, with the exchange's own delay and the error of two clocks in it. So "
-    "the tables above can't say which protocol is faster, whatever their figures; they show what the study's "
-    "method gives on this exchange.",
-    "The tables below keep each quantity by itself. REST and WebSocket can be compared by the age of the "
-    "event at receipt, which for REST is the polling delay plus a round trip. An age carries what the clocks leave "
-    "open; where that is wider than a difference, the order is undecided.",
+    "The paper prints three quantities under one word. REST's is half a round trip: no message took "
+    "this long, and no event is in it. FIX's is half a round trip to an echo on the same machine: no "
+    "exchange is in it. WebSocket's is the age of an event, with the exchange's own delay and the error "
+    "of two clocks in it. So the tables above can't say which protocol is faster, whatever their "
+    "figures; they show what the study's method gives on this exchange.",
+    "The tables below keep each quantity by itself. REST and WebSocket can be compared by the age of "
+    "the event at receipt, which for REST is the polling delay plus a round trip. An age carries what "
+    "the clocks leave open; where that is wider than a difference, the order is undecided.",
 )
 QUANTITY_COLUMNS = ("Door", "Quantity", "Count", "p50", "Clocks leave open", "p90", "p99")
 TROUBLES = ("refused", "failed", "unreadable", "reconnects", "gaps", "missed")
