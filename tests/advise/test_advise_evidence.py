@@ -131,6 +131,40 @@ def test_a_cell_that_failed_is_evidence_and_one_that_was_dropped_is_none(
     assert "without a usable block" in evidence.unused[0]
 
 
+def test_the_load_is_the_plans_also_where_it_was_no_factor(tmp_path: Path, run: RunDirectory) -> None:
+    """A scenario with `connections = 32` in [load] has no such factor in its findings."""
+    copy = RunDirectory(Path(shutil.copytree(run.path, tmp_path / "copy")))
+
+    def forget(findings: dict[str, Any]) -> None:
+        for cell in findings["cells"]:
+            cell["factors"] = {}
+
+    change_json(copy.findings, forget)
+    assert sorted(one.connections for one in read_evidence([copy.path]).observations) == [1, 1, 32, 32]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"pacer": {"kind": "burst", "messages": 100, "interval_ns": 250_000_000}}, "asked in bursts"),
+        ({"client": "own"}, "driven by own"),
+    ],
+)
+def test_what_tells_nothing_of_a_server_under_steady_load_is_named(
+    tmp_path: Path, run: RunDirectory, change: dict[str, Any], words: str
+) -> None:
+    copy = RunDirectory(Path(shutil.copytree(run.path, tmp_path / "copy")))
+
+    def alter(plan: dict[str, Any]) -> None:
+        for condition in plan["conditions"]:
+            condition["load"] |= change
+
+    change_json(copy.plan, alter)
+    evidence = read_evidence([copy.path])
+    assert evidence.observations == ()
+    assert all(text.endswith(words) for text in evidence.unused)
+
+
 def test_event_ages_of_clients_are_never_taken_for_round_trips_of_servers(
     tmp_path: Path, run: RunDirectory
 ) -> None:

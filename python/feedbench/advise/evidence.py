@@ -10,7 +10,7 @@ from typing import Any
 from feedbench.analyze.intervals import lower_median, median_interval
 from feedbench.errors import RunDirectoryError
 from feedbench.findings import CellFinding, Decision, Findings, Interval, read_findings
-from feedbench.load import ENGINE, Payload
+from feedbench.load import ENGINE, Burst, Closed, Load, Payload
 from feedbench.paths import RunDirectory, read_json
 from feedbench.plan import read_plan
 
@@ -112,8 +112,8 @@ def read_evidence(paths: Sequence[Path]) -> Evidence:
 def _run(path: Path) -> Evidence:
     run = RunDirectory(path)
     plan = read_plan(run.plan)
-    payloads = {cell.id: payload_words(plan.condition(cell.condition).load.payload) for cell in plan.cells}
-    return of_findings(read_findings(run.findings), source=str(path), payloads=payloads)
+    loads = {cell.id: plan.condition(cell.condition).load for cell in plan.cells}
+    return of_findings(read_findings(run.findings), source=str(path), loads=loads)
 
 
 def payload_words(payload: Payload) -> str:
@@ -122,17 +122,22 @@ def payload_words(payload: Payload) -> str:
     return payload.kind if size is None else f"{payload.kind}:{size}"
 
 
-def of_findings(findings: Findings, *, source: str, payloads: Mapping[str, str]) -> Evidence:
-    """Cells that the engine drove: other clients' work would be inside their figures. `payloads`: by cell."""
+def of_findings(findings: Findings, *, source: str, loads: Mapping[str, Load]) -> Evidence:
+    """Cells that the engine drove: other clients' work would be inside their figures. `loads`: by cell."""
     if any(question.quantity != "round_trip" for question in findings.questions):
         return Evidence(unused=(f"{source}: event ages of clients, while this is about servers",))
-    own = [cell for cell in findings.cells if cell.copy is None]
-    driven = [cell for cell in own if cell.factors.get("client", ENGINE) == ENGINE]
-    told = [cell for cell in driven if _p99_values(cell) or _failure(cell)]
-    unused = [] if len(driven) == len(own) else [f"{source}: cells that another client than the engine drove"]
-    unused += [f"{source}: {cell.cell}, without a usable block" for cell in driven if cell not in told]
+    observations, unused = [], []
+    for cell in findings.cells:
+        load = loads[cell.cell]
+        if cell.copy is not None:
+            continue
+        lack = _lack(cell, load)
+        if lack is None:
+            observations.append(_observation(cell, source, load))
+        else:
+            unused.append(f"{source}: {cell.cell}, {lack}")
     return Evidence(
-        observations=tuple(_observation(cell, source, payloads[cell.cell]) for cell in told),
+        observations=tuple(observations),
         decisions={
             (source, *decision.cells): decision
             for question in findings.questions
@@ -144,7 +149,18 @@ def of_findings(findings: Findings, *, source: str, payloads: Mapping[str, str])
     )
 
 
-def _observation(cell: CellFinding, source: str, payload: str) -> Observation:
+def _lack(cell: CellFinding, load: Load) -> str | None:
+    """Why a cell tells nothing of a server under a steady load; None when it does."""
+    if load.client != ENGINE:
+        return f"driven by {load.client}"
+    if isinstance(load.pacer, Burst):
+        return "asked in bursts"
+    if not _p99_values(cell) and _failure(cell) is None:
+        return "without a usable block"
+    return None
+
+
+def _observation(cell: CellFinding, source: str, load: Load) -> Observation:
     settings = {name: str(value) for name, value in cell.factors.items() if name not in NOT_SETTINGS}
     tls = str(cell.factors.get("tls", cell.options.get("tls", "off")))
     door = str(cell.factors.get("door", "ws" if tls == "off" else "wss"))
@@ -155,10 +171,10 @@ def _observation(cell: CellFinding, source: str, payload: str) -> Observation:
         deflate=cell.options.get("deflate", "off") != "off",
         source=source,
         cell=cell.cell,
-        payload=payload,
-        connections=int(cell.factors.get("connections", 1)),
+        payload=payload_words(load.payload),
+        connections=load.connections,
         rate_per_s=offered or 0.0,
-        closed_loop=cell.offered_per_s is None,
+        closed_loop=isinstance(load.pacer, Closed),
         p99_ns=lower_median(p99) if p99 else None,
         p99_interval_ns=median_interval(p99, CONFIDENCE),
         loss_share=cell.lost / cell.sent if cell.sent else 0.0,
@@ -216,7 +232,7 @@ def _of_capacity(document: Mapping[str, Any], source: str) -> Evidence:
     return Evidence(observations=(observation,), commands=(command,))
 
 
-def loads(observations: Sequence[Observation]) -> Iterator[str]:
-    """Each load that was measured, in words, least first."""
+def load_words(observations: Sequence[Observation]) -> Iterator[str]:
+    """Each load that was measured, least first."""
     for connections, rate_per_s in sorted({(one.connections, one.rate_per_s) for one in observations}):
         yield f"{connections:,} connection{'' if connections == 1 else 's'} at {rate_per_s:,.0f}/s"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from feedbench.advise.evidence import Choice, Observation, loads
+from feedbench.advise.evidence import Choice, Observation, load_words
 from feedbench.advise.need import Need
 from feedbench.units import format_duration
 
@@ -42,11 +42,11 @@ def judge(choice: Choice, observations: Sequence[Observation], need: Need) -> Ve
     if against:
         return Verdict(choice, "fails", tuple(dict.fromkeys(against)))
     doubts = [
-        f"with {next(loads([one]))}, no less than asked: {doubt}"
+        f"with {next(load_words([one]))}, no less than asked: {doubt}"
         for one in heavier
         for doubt in _doubts(one, need)
     ]
-    told = "; ".join(loads(observations)) or "nothing"
+    told = "; ".join(load_words(observations)) or "nothing"
     return Verdict(choice, "unknown", tuple(doubts) or (f"measured only: {told}",))
 
 
@@ -99,7 +99,7 @@ def _measured_doubts(one: Observation, need: Need) -> Iterator[str]:
 
 def _shown_against(one: Observation, need: Need) -> Iterator[str]:
     """Why a measurement at most as heavy as the need shows that it is not met."""
-    at = f"already at {next(loads([one]))}"
+    at = f"already at {next(load_words([one]))}"
     if one.holds_rate_per_s is not None:
         too_much = one.holds_rate_per_s[1]
         if one.limit_ns is not None and one.limit_ns >= need.p99_ns and too_much < need.rate_per_s:
@@ -124,7 +124,7 @@ def cores(one: Observation, need: Need) -> float | None:
 
 def _merits(one: Observation, need: Need) -> Iterator[str]:
     exact = _load(one) == (need.streams, need.rate_per_s)
-    yield f"measured with {next(loads([one]))}" + ("" if exact else ", heavier than asked")
+    yield f"measured with {next(load_words([one]))}" + ("" if exact else ", heavier than asked")
     if one.holds_rate_per_s is not None and one.limit_ns is not None:
         limit = format_duration(one.limit_ns)
         yield f"p99 stayed below {limit} up to {one.holds_rate_per_s[0]:,.0f} messages/s"
