@@ -2,6 +2,7 @@
 # make test           sets up the same way; format, lint, types, then every test
 # make conformance    the simulated exchange's FIX against its definitions; then unmodified exchange clients from the registries, compared message by message
 # make bench-engine   the engine against the raw epoll loop, interleaved on the same two cores
+# make bench-fix      our FIX parser against simplefix and QuickFIX's C++, pass by pass in one run
 # make bench-exchange  the simulated exchange against raw loops of writes, interleaved on the same two cores
 # make bench-pipeline  the analysis of feed clients' files: as many events as Papík had, then beside polars and hashlib
 # make servers        sets up every server target that this machine can have, and ranks them all: scenarios/servers/all.toml
@@ -13,7 +14,7 @@ FEEDBENCH := .venv/bin/feedbench
 CARGO = $(shell cat .feedbench/cargo)
 PIP_COMPILE := pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links --no-header
 .DEFAULT_GOAL := bench
-.PHONY: setup setup-test setup-targets bench servers test conformance lint format bench-engine bench-exchange bench-pipeline salih grandhi tomasetti lock clean
+.PHONY: setup setup-test setup-targets bench servers test conformance lint format bench-engine bench-exchange bench-fix bench-pipeline salih grandhi tomasetti lock clean
 
 setup:
 	@setup/setup.sh bench
@@ -34,7 +35,9 @@ test: setup-test lint
 
 conformance: setup
 	$(CARGO) build --release --locked --quiet -p feedbench-exchange-server
+	$(CARGO) build --release --locked --quiet -p feedbench-wire --example fix_initiator
 	@PYTHONPATH=conformance/exchange:conformance/fix .venv/bin/python -m fix_conformance
+	@PYTHONPATH=conformance/exchange:conformance/fix .venv/bin/python -m fix_conformance.trials
 	@PYTHONPATH=conformance/exchange .venv/bin/python -m exchange_conformance
 
 lint: setup-test
@@ -56,6 +59,10 @@ bench-exchange: setup
 # polars is there for tests and for this. The generated events want about 25 GB of disk.
 bench-pipeline: setup-test
 	@.venv/bin/python -m feedbench.pipeline.bench
+
+bench-fix: setup
+	$(CARGO) build --release --locked --quiet -p feedbench-wire --example fix_parse
+	@PYTHONPATH=conformance/exchange:conformance/fix .venv/bin/python -m fix_conformance.bench
 
 servers: setup-targets
 	@$(FEEDBENCH) run scenarios/servers/all.toml
