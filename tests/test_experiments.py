@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from feedbench.doors.campaign import is_doors, read_doors
 from feedbench.papers import read_paper
 from feedbench.paths import Project
 from feedbench.plan import Plan
@@ -15,7 +16,9 @@ from feedbench.registry import Registry, State, discover
 from feedbench.scenario import read_scenario
 
 ROOT = Path(__file__).parents[1]
-EXPERIMENTS = sorted((ROOT / "scenarios" / "experiments").glob("*.toml"))
+EVERY = sorted((ROOT / "scenarios" / "experiments").glob("*.toml"))
+THROUGH_DOORS = [path for path in EVERY if is_doors(path)]
+EXPERIMENTS = [path for path in EVERY if path not in THROUGH_DOORS]
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +42,21 @@ def test_every_question_of_an_experiment_can_be_decided(path: Path, registry: Re
         assert len(question.cells) > 1, question.id
         assert question.sentinel is not None, question.id
         assert question.control is not None, question.id
+
+
+@pytest.mark.parametrize("path", THROUGH_DOORS, ids=[path.stem for path in THROUGH_DOORS])
+def test_experiments_through_doors_can_be_read_and_lie_on_no_fixed_port(path: Path) -> None:
+    doors = read_doors(path)
+    assert doors.name == path.stem
+    assert doors.fix_port == 0, "two runs on one machine would collide"
+    assert "What it can't say" in doors.analysis
+
+
+@pytest.mark.parametrize("number", range(1, 12))
+def test_each_of_the_eleven_experiments_has_its_scenario(number: int) -> None:
+    """E5, the clock that is read while waiting, stands among those of feed clients under a number of its own."""
+    wanted = {5: "e13-stamp-before"}.get(number, f"e{number}-")
+    assert [path.stem for path in EVERY if path.stem.startswith(wanted)] != []
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "papers").glob("*.toml")), ids=lambda path: path.stem)
