@@ -75,7 +75,6 @@ def test_a_ledger_gives_messages_and_names_of_any_length(tmp_path: Path) -> None
     assert ledger.messages["born_ns"].tolist() == [7, 0]
     assert len(ledger.of_connection(3)) == 2
     assert len(ledger.of_connection(0)) == 1
-    assert len(ledger.of_connection(0, streams=["another"])) == 0
 
 
 def test_a_ledger_is_read_up_to_what_is_cut_or_damaged(tmp_path: Path) -> None:

@@ -11,13 +11,14 @@ import pytest
 
 from feedbench.paths import Project
 from feedbench.target import Target, read_target
-from feedbench.verify.case import read_cases
+from feedbench.verify.case import Case, read_cases
 from feedbench.verify.examination import examine
 
 pytestmark = pytest.mark.end_to_end
 
 PROJECT = Project.find(Path(__file__).parent)
-CASES = read_cases(PROJECT.root / "conformance" / "ws")
+CASES = read_cases(PROJECT.conformance / "ws")
+FEED_CASES = read_cases(PROJECT.conformance / "feed")
 FAKE = read_target(PROJECT.targets / "_fake/echo", root=PROJECT.targets)
 
 # By deviation (targets/_fake/echo/faults.py): ids or globs of what it fails; after "except" what it does not.
@@ -58,11 +59,11 @@ SERVER_DEVIATIONS = {
 }
 
 
-def ids(patterns: str, *, role: str) -> set[str]:
+def ids(patterns: str, *, role: str, cases: Iterable[Case] = tuple(CASES)) -> set[str]:
     """`a.* except a.b but a.b.c`: globs, less some of them, with some again after all."""
     taken, _, again = patterns.partition(" but ")
     wanted, _, left_out = taken.partition(" except ")
-    known = [case.id for case in CASES if case.role == role]
+    known = [case.id for case in cases if case.role == role]
     return (_matching(known, wanted) - _matching(known, left_out)) | _matching(known, again)
 
 
@@ -125,5 +126,60 @@ def test_a_client_that_breaks_one_rule_fails_exactly_its_cases(deviation: str, t
     verdicts = examine(client, cases, project=PROJECT, log=tmp_path / "log")
     found = {case.id: case.detail for case in verdicts.cases if case.verdict != "pass"}
     expected = ids(CLIENT_DEVIATIONS[deviation], role="client") if deviation else set()
+    assert not expected - set(found), "passed though it must not"
+    assert {name: why for name, why in found.items() if name not in expected} == {}
+
+
+# And for feed clients. The fake has no stamp before the receive call and no compression to turn off.
+NOT_FOR_THE_FAKE = {"feed.knob.stamp-before"}
+ENDED_BY_THE_EXCHANGE = (
+    "feed.* except feed.arguments.* feed.tls.untrusted feed.end.sigterm feed.end.exit-file feed.end.reset"
+    " feed.burst.then-asked feed.sink.sqlite-behind.sigterm"
+)
+FEED_DEVIATIONS = {
+    "": "",
+    "empty-forgotten": "feed.message.empty",
+    "binary-forgotten": "feed.message.binary.* feed.message.empty feed.message.fragments",
+    "text-as-binary": "feed.* except feed.arguments.* feed.tls.untrusted feed.sink.* feed.message.binary.*"
+    " feed.end.nothing",
+    "large-forgotten": "feed.message.*.65536 feed.message.*.1MiB feed.sink.sqlite feed.sink.sqlite-behind",
+    "burst-forgotten": "feed.burst.* feed.sink.*.burst feed.sink.sqlite-behind.sigterm",
+    "fragment-order-lost": "feed.message.fragments",
+    "pong-payload-changed": "feed.message.pings feed.burst.then-asked feed.end.sigterm feed.end.exit-file"
+    " feed.end.fin feed.end.reset feed.end.within-message feed.sink.sqlite-behind.sigterm",
+    "subscription-forgotten": "feed.subscribe.message feed.subscribe.messages feed.sink.sqlite.subscribe",
+    "anybody-trusted": "feed.tls.untrusted",
+    "details-omitted": "feed.sink.sqlite*",
+    "exit-file-ignored": "feed.end.exit-file",
+    "no-close-frame": "feed.end.sigterm feed.end.exit-file feed.burst.then-asked"
+    " feed.sink.sqlite-behind.sigterm",
+    # Reset connections raise an error before the fake gets so far.
+    "connects-again": ENDED_BY_THE_EXCHANGE,
+    "reason-omitted": ENDED_BY_THE_EXCHANGE,
+}
+
+
+@pytest.mark.parametrize("deviation", FEED_DEVIATIONS)
+def test_a_feed_client_that_breaks_one_rule_fails_exactly_its_cases(deviation: str, tmp_path: Path) -> None:
+    program = Path(__file__).with_name("faulty_feed_client.py")
+    client = replace(
+        FAKE,
+        server_command=None,
+        feed_client_command=(
+            *("env", f"FEEDBENCH_DEVIATES={deviation}", "{python}"),
+            *(str(program), str(FAKE.folder), str(PROJECT.targets / "python" / "_support")),
+        ),
+        knobs={
+            "sink": ("stamps", "sqlite", "sqlite_behind", "none"),
+            "parse": ("off", "on"),
+            "log_messages": ("false", "true"),
+            "deflate": ("off",),
+        },
+    )
+    feed_cases = [case for case in FEED_CASES if case.id not in NOT_FOR_THE_FAKE]
+    # What departs has to wait for what does not come: the least that a busy machine allows.
+    verdicts = examine(client, feed_cases, project=PROJECT, log=tmp_path / "log", timeout_s=1.0)
+    found = {case.id: case.detail for case in verdicts.cases if case.verdict != "pass"}
+    expected = ids(FEED_DEVIATIONS[deviation], role="feed", cases=feed_cases) if deviation else set()
     assert not expected - set(found), "passed though it must not"
     assert {name: why for name, why in found.items() if name not in expected} == {}

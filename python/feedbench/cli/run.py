@@ -22,6 +22,7 @@ from feedbench.run.prepare import Options, leave_out, new_run, resumed_run, unbu
 from feedbench.run.record import read_record
 from feedbench.run.results import cell_statuses
 from feedbench.run.supervisor import supervise
+from feedbench.units import parse_duration
 
 
 def register(app: typer.Typer) -> None:
@@ -52,6 +53,14 @@ def run(
         int | None,
         typer.Option(min=0, help="For the random orders, instead of the scenario's.", show_default=False),
     ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Measure each cell for so long over all blocks, such as 60s, instead of the scenario's.",
+            show_default=False,
+        ),
+    ] = None,
     scale: Annotated[
         float | None,
         typer.Option(
@@ -68,24 +77,27 @@ def run(
     """
     project = Project.find()
     if what is not None and is_doors(what):
-        if blocks is not None or seed is not None or as_json:
+        if blocks is not None or seed is not None or duration is not None or as_json:
             raise FeedbenchError(
-                "--blocks, --seed and --json are for scenarios, and this goes through doors", where=str(what)
+                "--blocks, --seed, --duration and --json are for scenarios, and this goes through doors",
+                where=str(what),
             )
         play_doors(what, out, project, scale=scale or 1.0)
         return
     if scale is not None:
         raise FeedbenchError("--scale is for a file with a table [doors]", where=str(what))
     if what is not None and is_campaign(what):
-        if blocks is not None or seed is not None or as_json:
+        if blocks is not None or seed is not None or duration is not None or as_json:
             raise FeedbenchError(
-                "--blocks, --seed and --json are for scenarios, and this is a ramp", where=str(what)
+                "--blocks, --seed, --duration and --json are for scenarios, and this is a ramp",
+                where=str(what),
             )
         play_campaign(what, out, project)
         return
     if not project.engine.exists():
         raise FeedbenchError("the engine is not built", where=str(project.engine), hint="try: make setup")
-    directory = _directory(what, project, out, Options(blocks=blocks, seed=seed))
+    options = Options(blocks=blocks, seed=seed, duration_ns=_duration_ns(duration))
+    directory = _directory(what, project, out, options)
     say(f"run directory {directory.path}")
     plan = read_plan(directory.plan)
     leave_out(directory, plan, _left_out(directory, plan, project))
@@ -101,9 +113,18 @@ def _directory(what: Path | None, project: Project, out: Path | None, options: O
     chosen = what or project.scenarios / "quick.toml"
     if chosen.is_dir():
         if out is not None or options != Options():
-            raise FeedbenchError("--out, --blocks and --seed are for a new run", where=str(chosen))
+            raise FeedbenchError(
+                "--out, --blocks, --seed and --duration are for a new run", where=str(chosen)
+            )
         return resumed_run(chosen, project=project, say=say)
     return new_run(chosen, project=project, place=out, options=options, say=say)
+
+
+def _duration_ns(text: str | None) -> int | None:
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise FeedbenchError(str(error), where="--duration", hint="such as 60s") from error
 
 
 def _left_out(directory: RunDirectory, plan: Plan, project: Project) -> dict[str, str]:

@@ -5,6 +5,7 @@ had when. The ledger says what it should have had, and since when that was true.
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,7 +27,7 @@ from feedbench.run.feed_result import judge_feed, load_document, window_of
 from feedbench.run.fleet import Fleet, Start
 from feedbench.run.interruption import Interrupted
 from feedbench.run.measured import INTERRUPTED, Measured
-from feedbench.run.request import driven_ns, round_seed
+from feedbench.run.request import NS_PER_S, driven_ns, round_seed
 from feedbench.run.resources import TreeReading, Usage, read_tree
 from feedbench.run.status import Outcome
 from feedbench.run.watch import Alarm, watch
@@ -86,6 +87,11 @@ def _follow(
             except TargetError as error:
                 unsupported = isinstance(error, UnsupportedError)
                 measured.outcomes[cell.id] = Outcome("unsupported" if unsupported else "failed", str(error))
+                return cell
+        # Without one that left meanwhile the market would never open.
+        for cell in ordered:
+            if has_ended(clients[cell.id].process):
+                measured.outcomes[cell.id] = Outcome("failed", str(clients[cell.id].death()))
                 return cell
         _watch(context, exchange, clients, measured, cells)
         troubles = {name: _ended(client) for name, client in clients.items()}
@@ -187,7 +193,8 @@ def _watch(
         bystanders={name: client.process for name, client in clients.items()},
         interruption=context.interruption,
         deadline_ns=2 * market_ns + EXCHANGE_GRACE_NS,
-        alarm=Alarm(int(market_ns * READING_SHARE), read),
+        # A market that waited for its subscribers opens on the next whole second.
+        alarm=Alarm(NS_PER_S - time.time_ns() % NS_PER_S + int(market_ns * READING_SHARE), read),
         tick=context.tick,
     )
     if watched.interrupted:

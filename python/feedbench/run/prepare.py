@@ -16,11 +16,13 @@ from feedbench.host.facts import read_facts
 from feedbench.paths import Project, RunDirectory, write_json
 from feedbench.plan import Plan, read_plan, write_plan
 from feedbench.planner import make_plan
+from feedbench.protocol import Protocol
 from feedbench.receipt import Receipt, read_receipt, write_receipt
 from feedbench.registry import Registry, discover
 from feedbench.run.record import RunRecord, read_record
 from feedbench.scenario import Scenario, read_scenario
 from feedbench.target import BUILD_MODE, DEBUG
+from feedbench.units import format_duration
 
 Say = Callable[[str], None]
 
@@ -31,6 +33,7 @@ class Options:
 
     blocks: int | None = None
     seed: int | None = None
+    duration_ns: int | None = None  # of measuring each cell, over all blocks
 
 
 def new_run(
@@ -48,7 +51,9 @@ def new_run(
     # Read anew: what failed to build is left out of the plan.
     registry = discover(project)
     plan = make_plan(
-        _with(read_scenario(scenario_file, registry=registry, root=project.root), options), registry
+        _with(read_scenario(scenario_file, registry=registry, root=project.root), options),
+        registry,
+        seed=options.seed,
     )
     told = {receipt.target for receipt in receipts if receipt.state == "missing"}  # by the build, a line each
     for skipped in plan.skipped:
@@ -103,9 +108,23 @@ def leave_out(directory: RunDirectory, plan: Plan, left_out: dict[str, str]) -> 
 
 
 def _with(scenario: Scenario, options: Options) -> Scenario:
-    if options.blocks is None:
-        return scenario
-    return replace(scenario, protocol=replace(scenario.protocol, blocks=options.blocks))
+    protocol = scenario.protocol
+    if options.blocks is not None:
+        protocol = replace(protocol, blocks=options.blocks)
+    if options.duration_ns is not None:
+        protocol = replace(protocol, measure_ns=_share(options.duration_ns, protocol))
+    return replace(scenario, protocol=protocol)
+
+
+def _share(duration_ns: int, protocol: Protocol) -> int:
+    """One block's part of the measuring; a block needs time for a slice."""
+    share_ns = duration_ns // protocol.blocks
+    if share_ns < max(1, protocol.slice_ns or 0):
+        raise FeedbenchError(
+            f"{format_duration(duration_ns)} in {protocol.blocks} blocks is less than a slice in each",
+            hint="a longer --duration, or fewer --blocks",
+        )
+    return share_ns
 
 
 def _wanted(scenario: Scenario) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from feedbench.verify.case import Case
 from feedbench.verify.client_examination import AT_ONCE
 from feedbench.verify.conditions import PATIENCE, Conditions
 from feedbench.verify.conversation import converse
+from feedbench.verify.departure import DepartureError
 from feedbench.verify.feed_peer import FeedPeer
 from feedbench.verify.verdicts import CaseVerdict
 
@@ -45,12 +45,20 @@ def _attempt(target: Target, conditions: Conditions, patience: float, case: Case
         return Attempt.at(case, partial(follow, case, client))
 
 
+def _refuse(peer: FeedPeer) -> None:
+    """It hangs up on a certificate that nobody vouches for."""
+    try:
+        peer.open()
+    except (OSError, HandshakeError):
+        return
+    raise DepartureError("it trusts a certificate that nobody vouches for")
+
+
 def follow(case: Case, peer: FeedPeer) -> None:
     """The conversation, if one is to come about, then how the client ended and what it took down."""
     if case.feed.refused:
         if case.feed.tls:
-            with suppress(OSError, HandshakeError):  # it hangs up, which is what it is to do
-                peer.open()
+            _refuse(peer)
         peer.check_end()
         return
     converse(case, peer)
