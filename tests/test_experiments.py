@@ -54,7 +54,7 @@ def test_experiments_through_doors_can_be_read_and_lie_on_no_fixed_port(path: Pa
 
 @pytest.mark.parametrize("number", range(1, 12))
 def test_each_of_the_eleven_experiments_has_its_scenario(number: int) -> None:
-    """E5, the clock that is read while waiting, stands among those of feed clients under a number of its own."""
+    """E5, the clock that is read while waiting, stands among the feed clients' under another number."""
     wanted = {5: "e13-stamp-before"}.get(number, f"e{number}-")
     assert [path.stem for path in EVERY if path.stem.startswith(wanted)] != []
 
