@@ -215,7 +215,10 @@ class Feed:
 
     def record(self, received_ns: int, unix_ns: int, message: Message) -> None:
         """Takes one message; it is written when nothing else is ready to be received."""
-        self.sink.add(received_ns, unix_ns, TEXT if isinstance(message, str) else BINARY, message)
+        try:
+            self.sink.add(received_ns, unix_ns, TEXT if isinstance(message, str) else BINARY, message)
+        except sqlite3.Error as error:
+            lose_sink(error)
         if not self.flush_is_due:
             self.flush_is_due = True
             self.call_soon(self.flush)
