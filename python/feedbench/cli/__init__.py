@@ -33,6 +33,8 @@ COMMANDS = (
     "latency",
     "record",
     "pipeline",
+    "supervise",
+    "status",
     "paper",
     "new",
     "containerfile",

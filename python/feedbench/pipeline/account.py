@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import duckdb
 
 from feedbench.pipeline.common import Common
-from feedbench.pipeline.dialect import dialect
+from feedbench.pipeline.dialect import NOT_JSON, dialect
 from feedbench.pipeline.ingest import SeriesFiles
 
 TYPES_TOLD = 8
@@ -90,9 +90,12 @@ def accounts(
 
 
 def _left_out(number: int, files: SeriesFiles, database: duckdb.DuckDBPyConnection) -> tuple[LeftOut, ...]:
-    """The most frequent types first; the rest together."""
+    """What is no JSON, then the most frequent types; the rest together."""
     query = TYPES.format(type=dialect(files.series.exchange).type_name("payload"))
     rows = database.execute(query, [[str(part) for part in files.parts], number]).fetchall()
-    ordered = sorted((LeftOut(type, count) for type, count in rows), key=lambda each: -each.messages)
+    ordered = sorted(
+        (LeftOut(type, count) for type, count in rows),
+        key=lambda each: (each.type != NOT_JSON, -each.messages),
+    )
     rest = sum(each.messages for each in ordered[TYPES_TOLD:])
     return (*ordered[:TYPES_TOLD], *([LeftOut("others", rest)] if rest else []))
