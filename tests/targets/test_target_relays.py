@@ -283,6 +283,25 @@ def test_a_client_that_does_not_read_keeps_nothing_from_the_others(
 
 
 @every_relay
+def test_the_control_passes_on_later_by_the_known_delay(
+    name: str, exchange: Callable[..., Exchange], relay: Callable[..., Relay]
+) -> None:
+    source = exchange("--rate", "20")
+    passing = relay(name, source.port, FEEDBENCH_DELAY_NS="5000000")
+    client = Collected(passing.client())
+    client.wait_for(10)
+    passing.end()
+    stamps = read_stamps(passing.stamps)
+    entered = stamps.heads[stamps.is_message]["received_ns"]
+    source.sent()
+    ledger = read_ledger(source.ledger)
+    by_key = {(int(row["bytes"]), int(row["crc32"])): int(row["sent_ns"]) for row in ledger.messages}
+    sent_ns = [by_key[each] for each in client.keys()[-5:]]
+    # The spin is the least that lies between; what else does is the machine's.
+    assert all(int(at) - sent >= 5_000_000 for at, sent in zip(entered[-5:], sent_ns, strict=True))
+
+
+@every_relay
 def test_only_the_feed_is_served(
     name: str, exchange: Callable[..., Exchange], relay: Callable[..., Relay]
 ) -> None:

@@ -66,7 +66,9 @@ def decide(need: Need, evidence: Evidence) -> Decided:
     chosen, dominated = _divided(verdicts, evidence)
     return Decided(
         need=need,
-        chosen=tuple(_chosen(choice, chosen, need, evidence) for choice in chosen),
+        chosen=tuple(
+            _chosen(verdict, chosen, need, evidence) for verdict in verdicts if verdict.choice in chosen
+        ),
         dominated=tuple(dominated),
         left_out=tuple(verdict for verdict in verdicts if verdict.state != "meets"),
         absent=tuple(_absent(need, evidence)),
@@ -99,9 +101,8 @@ def _divided(
     return {choice: met[choice] for choice in kept}, dominated
 
 
-def _chosen(choice: Choice, kept: dict[Choice, Observation], need: Need, evidence: Evidence) -> Chosen:
-    own = kept[choice]
-    verdict = next(verdict for verdict in judge_all(need, evidence) if verdict.choice == choice)
+def _chosen(verdict: Verdict, kept: dict[Choice, Observation], need: Need, evidence: Evidence) -> Chosen:
+    choice, own = verdict.choice, kept[verdict.choice]
     others = [(other, relations(own, theirs, evidence)) for other, theirs in kept.items() if other != choice]
     return Chosen(
         choice=choice,

@@ -10,6 +10,8 @@ import {
   knob,
   readArguments,
   readAuthority,
+  readDelayNs,
+  spin,
   whenAskedToEnd,
 } from '../_support/settings.js';
 import { StampsSink } from '../_support/stamps_sink.js';
@@ -29,6 +31,7 @@ if (port === undefined || !/^\d+$/.test(port) || Number(port) > 65535)
 const subscriptions = process.env.FEEDBENCH_SUBSCRIBE?.split('\n') ?? [];
 const deflate = knob('FEEDBENCH_DEFLATE', ['default', 'off', 'on']);
 const isShared = knob('FEEDBENCH_UPSTREAM', ['shared', 'each']) === 'shared';
+const delayNs = readDelayNs(); // the control's
 const authority = readAuthority(process.env.FEEDBENCH_CA_FILE);
 const sink = await openSink();
 
@@ -75,6 +78,7 @@ function follow(clients) {
       record('connected', now());
     });
     socket.on('message', (data, isBinary) => {
+      if (delayNs > 0n) spin(delayNs);
       const at = now();
       for (const client of clients())
         if (client.readyState === WebSocket.OPEN)

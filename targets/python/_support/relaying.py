@@ -52,8 +52,8 @@ class Upstream:
         self.relay.record(time.monotonic_ns(), feed_client.CONNECTED, b"")
 
     def deliver(self, payload: Payload, kind: int) -> None:
-        """Hands a message on; it is recorded as of now."""
-        received_ns = time.monotonic_ns()
+        """Hands a message on; it is recorded as of now, which the control's delay is part of."""
+        received_ns = self.relay.clock()
         self.relay.library.send(self.clients, payload, kind)
         self.relay.record(received_ns, kind, payload)
 
@@ -86,6 +86,7 @@ class Relay:
         self.subscriptions = os.environ.get("FEEDBENCH_SUBSCRIBE", "").splitlines()
         self.deflate = feed_client.knob("deflate", "default", "on", "off")
         self.each = feed_client.knob("upstream", "shared", "each") == "each"
+        self.clock = feed_client.clock_after(feed_client.delay_ns())
         self.ssl_context = feed_client.trusting(self.url)
         self.sink = self._open_sink()
         self.clients: set[Any] = set()

@@ -32,7 +32,8 @@ type Relay struct {
 
 	sink      sink
 	output    string
-	recording sync.Mutex // held while something is recorded, and from the last record on
+	delay     time.Duration // the control's
+	recording sync.Mutex    // held while something is recorded, and from the last record on
 }
 
 // OpenRelay reads the settings, opens the sink and listens; with a wrong setting it ends the program.
@@ -66,6 +67,7 @@ func OpenRelay() *Relay {
 		Each:          knob("FEEDBENCH_UPSTREAM", "shared", "each") == "each",
 		sink:          openSink(s),
 		output:        s.output,
+		delay:         time.Duration(number("FEEDBENCH_DELAY_NS", 0)),
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, listenPort))
 	if err != nil {
@@ -108,9 +110,9 @@ func (r *Relay) Entered(at Stamp, message Message) {
 	r.record(func() error { return r.sink.message(at, message) })
 }
 
-// Now is the stamp of a message: the first thing to do with it.
+// Now is the stamp of a message: the first thing to do with it. The control's is late by a known time.
 func (r *Relay) Now() Stamp {
-	return now(0)
+	return now(r.delay)
 }
 
 // EndWhenAsked waits for SIGTERM or SIGINT, lets `closing` say goodbye to the clients, and ends the program.
