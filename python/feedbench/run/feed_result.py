@@ -63,7 +63,8 @@ def load_document(found: MeasuredFeed, *, name: str, load: Load, protocol: Proto
         "latency_from_send_ns": summarise(measured["received_ns"] - measured["sent_ns"]),
         "lateness_ns": summarise(measured["sent_ns"] - measured["intended_ns"]),
         "warmup": {"bin_ns": WARMUP_BIN_NS, "bins": warmup_bins(found.warm)},
-        "options": {},
+        # The exchange declines permessage-deflate, whatever a client offers.
+        "options": {"deflate": None, "tls": load.feed is not None and load.feed.tls},
         "engine_stalls": None,
         "interrupted": False,
         "errors": [],

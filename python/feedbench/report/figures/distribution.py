@@ -88,7 +88,7 @@ def _by_percentile(
         "the tail is stretched so that each further nine takes the same width.",
         chart=_lines(points, names, series).encode(x=x, y=y),
         height=360,
-        caption="Read upwards at 99: one round trip in a hundred takes longer. "
+        caption="Read upwards at 99: one message in a hundred takes longer. "
         "A percentile is drawn only where enough messages stand behind it.",
     )
 
@@ -104,14 +104,14 @@ def _cumulative(
     )
     y = alt.Y(
         "share:Q",
-        title="Share of round trips",
+        title="Share of messages",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="%", tickCount=5),
     )
     return Figure(
         name=f"{slug(name)}-cumulative",
         title="Cumulative share",
-        description=f"Share of round trips answered within a given time in {unit}, for {', '.join(names)}.",
+        description=f"Share of messages that took at most a given time in {unit}, for {', '.join(names)}.",
         chart=_lines(points, names, series).encode(x=x, y=y, order="share:Q"),
         height=330,
         caption="The further left and the steeper, the better. Two steps in one line are two modes.",
