@@ -87,3 +87,13 @@ def test_the_result_keeps_the_laws_of_a_cell() -> None:
     assert document["latency_ns"]["p50"] == 50
     assert (document["sent_total"], document["received_total"], document["lost_total"]) == (20, 19, 1)
     assert window_of(Protocol(warmup_ns=5), FEED, 3).warmup_ns == 15
+
+
+def test_a_clock_that_was_read_too_early_is_named() -> None:
+    early = Received(received(ALL_OF_0).received_ns - np.uint64(60), received(ALL_OF_0).keys, killed=False)
+    found = measure(early, ledger(), 0, Window(warmup_ns=0, sliced=True, drop_ns=0))
+    document = load_document(found, name="cell", load=Load.of_feed(FEED), protocol=Protocol())
+    assert document["latency_ns"]["p50"] == document["latency_ns"]["mean"] == -10
+    outcome = judge_feed(found, Expect())
+    assert outcome.verdict == "failed"
+    assert "20 of 20 messages are stamped before they were sent" in (outcome.cause or "")

@@ -42,7 +42,7 @@ class Client:
 
     async def follow(self) -> str:
         ending = await self.follow_once()
-        if DEVIATES == "connects-again":
+        if DEVIATES == "connects-again" and not self.feed.ending.is_asked:
             await self.follow_once()
         return "" if DEVIATES == "reason-omitted" else ending
 

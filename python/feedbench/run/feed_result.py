@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from feedbench.feed.measured import MeasuredFeed, Window
 from feedbench.feed.settings import Feed
 from feedbench.load import Load, pacer_to_json
@@ -13,6 +16,7 @@ from feedbench.paths import SCHEMA
 from feedbench.protocol import Expect, Protocol
 from feedbench.run.own_client import WARMUP_BIN_NS, summarise, warmup_bins
 from feedbench.run.status import Outcome
+from feedbench.samples import Records
 
 
 def window_of(protocol: Protocol, feed: Feed, clients: int) -> Window:
@@ -32,7 +36,6 @@ def load_document(found: MeasuredFeed, *, name: str, load: Load, protocol: Proto
     The message of a client that was cut off by the end is neither lost nor late: the market ends first.
     """
     measured, joined = found.measured, found.joined
-    age_ns = measured["received_ns"] - measured["intended_ns"]
     measured_ns = int(protocol.measure_ns * (1 - protocol.drop_first if found.sliced else 1))
     seconds = measured_ns / 1e9
     payload_bytes = int(joined.sent["bytes"].sum())
@@ -59,9 +62,9 @@ def load_document(found: MeasuredFeed, *, name: str, load: Load, protocol: Proto
         "lost_total": joined.lost,
         "round_trips_per_s": len(measured) / seconds,
         "bytes_per_s": payload_bytes / max(1, len(joined.place)) * len(measured) / seconds,
-        "latency_ns": summarise(age_ns),
-        "latency_from_send_ns": summarise(measured["received_ns"] - measured["sent_ns"]),
-        "lateness_ns": summarise(measured["sent_ns"] - measured["intended_ns"]),
+        "latency_ns": summarise(_between(measured, "intended_ns", "received_ns")),
+        "latency_from_send_ns": summarise(_between(measured, "sent_ns", "received_ns")),
+        "lateness_ns": summarise(_between(measured, "intended_ns", "sent_ns")),
         "warmup": {"bin_ns": WARMUP_BIN_NS, "bins": warmup_bins(found.warm)},
         # The exchange declines permessage-deflate, whatever a client offers.
         "options": {"deflate": None, "tls": load.feed is not None and load.feed.tls},
@@ -90,4 +93,17 @@ def judge_feed(found: MeasuredFeed, expect: Expect) -> Outcome:
         return Outcome("failed", f"of {len(joined.messages):,} sent, " + ", ".join(broken))
     if not len(found.measured):
         return Outcome("failed", "not one message came in the measured part")
+    early = int(np.count_nonzero(_between(found.measured, "sent_ns", "received_ns") < 0))
+    if early:
+        return Outcome(
+            "failed",
+            f"{early:,} of {len(found.measured):,} messages are stamped before they were sent: "
+            "the clock was read before the receive call",
+        )
     return Outcome("ok")
+
+
+def _between(records: Records, first: str, last: str) -> NDArray[np.int64]:
+    """Signed, since a clock that is read too early shows a message before it was sent."""
+    difference: NDArray[np.int64] = records[last].astype(np.int64) - records[first].astype(np.int64)
+    return difference

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from feedbench.commands import environment, fill
 from feedbench.errors import RunDirectoryError, TargetError
@@ -232,14 +233,14 @@ def load_document(
     }
 
 
-def summarise(values_ns: Nanoseconds) -> dict[str, int | float | None]:
+def summarise(values_ns: Nanoseconds | NDArray[np.int64]) -> dict[str, int | float | None]:
     """count, min, mean, nearest-rank quantiles and max; all but the count are None without a value."""
     ordered = np.sort(values_ns)
     count = len(ordered)
     if count == 0:
         return {"count": 0, "min": None, "mean": None, **dict.fromkeys(RANKS), "max": None}
     quantiles = {name: int(ordered[-(-count * rank // 10_000) - 1]) for name, rank in RANKS.items()}
-    mean = int(ordered.sum(dtype=np.uint64)) / count
+    mean = int(ordered.sum(dtype=np.int64)) / count  # signed: the age of what was stamped early is negative
     return {"count": count, "min": int(ordered[0]), "mean": mean, **quantiles, "max": int(ordered[-1])}
 
 
