@@ -1,11 +1,13 @@
 //! What the feed clients share: command line, environment, record and ends (`spec/feed.md`).
 
+#[cfg(feature = "poll")]
+mod poll;
 mod settings;
 mod sink;
 mod sqlite;
 mod stamps;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +18,8 @@ use rustix::time::{clock_gettime, ClockId};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+#[cfg(feature = "poll")]
+pub use poll::{Answer, Poll};
 pub use settings::{Abilities, Settings};
 use sink::Sink;
 pub use sink::{Kind, Moment};
@@ -47,6 +51,11 @@ fn fail(line: &str) -> ! {
     exit(FAILED)
 }
 
+/// What decoding costs is what the knob is for; a text that is no JSON was recorded like any other.
+fn parse(text: &[u8]) {
+    drop(serde_json::from_slice::<serde_json::Value>(text));
+}
+
 impl Feed {
     /// Reads the settings and opens the sink; a wrong setting ends the process.
     pub fn open(target: &'static str, abilities: Abilities) -> Self {
@@ -54,19 +63,7 @@ impl Feed {
         let sink = sink::open(&settings).unwrap_or_else(|error| {
             fail(&format!("cannot write {}: {error}", settings.output));
         });
-        let shared = Arc::new(Shared {
-            sink: Mutex::new(sink),
-            output: settings.output.clone(),
-            is_connected: AtomicBool::new(false),
-            is_ending: AtomicBool::new(false),
-            #[cfg(feature = "tokio")]
-            asked: tokio::sync::Notify::new(),
-        });
-        let signals = Signals::new([SIGTERM, SIGINT]).unwrap_or_else(|error| {
-            fail(&format!("cannot wait for SIGTERM: {error}"));
-        });
-        let (watching, exit_file) = (Arc::clone(&shared), settings.exit_file.clone());
-        thread::spawn(move || watching.end_when_asked(signals, exit_file.as_deref()));
+        let shared = Shared::start(sink, &settings.output, settings.exit_file.clone());
         Self { settings, shared }
     }
 
@@ -79,20 +76,14 @@ impl Feed {
     /// When a message was handed over: the first thing to ask for.
     #[inline]
     pub fn now(&self) -> Moment {
-        if self.settings.delay.is_zero() {
-            return Moment::now();
-        }
-        let start = Instant::now();
-        while start.elapsed() < self.settings.delay {}
-        Moment::now()
+        Moment::after(self.settings.delay)
     }
 
     /// Records a message.
     pub fn record(&self, at: Moment, kind: Kind, payload: &[u8]) {
         self.shared.write(|sink| sink.message(at, kind, payload));
         if self.settings.parse && kind == Kind::Text {
-            // A text that is no JSON was recorded like any other.
-            drop(serde_json::from_slice::<serde_json::Value>(payload));
+            parse(payload);
         }
         if self.settings.log_messages {
             println!("{}", String::from_utf8_lossy(payload));
@@ -134,6 +125,24 @@ impl Feed {
 }
 
 impl Shared {
+    /// Watches for SIGTERM and the exit file from now on.
+    fn start(sink: Box<dyn Sink>, output: &str, exit_file: Option<PathBuf>) -> Arc<Self> {
+        let shared = Arc::new(Self {
+            sink: Mutex::new(sink),
+            output: output.to_owned(),
+            is_connected: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
+            #[cfg(feature = "tokio")]
+            asked: tokio::sync::Notify::new(),
+        });
+        let signals = Signals::new([SIGTERM, SIGINT]).unwrap_or_else(|error| {
+            fail(&format!("cannot wait for SIGTERM: {error}"));
+        });
+        let watching = Arc::clone(&shared);
+        thread::spawn(move || watching.end_when_asked(signals, exit_file.as_deref()));
+        shared
+    }
+
     fn lock(&self) -> MutexGuard<'_, Box<dyn Sink>> {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -173,6 +182,16 @@ impl Shared {
 }
 
 impl Moment {
+    /// Now, or after spinning, for the control whose messages are late by a known time.
+    #[inline]
+    fn after(delay: Duration) -> Self {
+        if !delay.is_zero() {
+            let start = Instant::now();
+            while start.elapsed() < delay {}
+        }
+        Self::now()
+    }
+
     /// Without a system call: the kernel shares its clock.
     #[inline]
     fn now() -> Self {

@@ -1,7 +1,7 @@
 //! What the command line and the environment say.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +66,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// The variable's value, the first of those allowed when it is unset.
-fn knob(name: &str, allowed: &[&str]) -> String {
+pub(super) fn knob(name: &str, allowed: &[&str]) -> String {
     let value = env::var(name).unwrap_or_else(|_| allowed[0].to_owned());
     if !allowed.contains(&value.as_str()) {
         end(
@@ -85,20 +85,51 @@ fn knob_if(able: bool, name: &str, allowed: &[&str]) -> String {
     }
 }
 
-fn delay() -> Duration {
-    let value = variable("FEEDBENCH_DELAY_NS").unwrap_or_else(|| "0".to_owned());
+/// A variable in nanoseconds.
+pub(super) fn nanoseconds(name: &str, usual: Duration) -> Duration {
+    let Some(value) = variable(name) else {
+        return usual;
+    };
     match value.parse() {
-        Ok(delay_ns) => Duration::from_nanos(delay_ns),
-        Err(_) => end(
-            UNSUPPORTED,
-            &format!("FEEDBENCH_DELAY_NS={value}: say a whole number"),
-        ),
+        Ok(nanoseconds) => Duration::from_nanos(nanoseconds),
+        Err(_) => end(UNSUPPORTED, &format!("{name}={value}: say a whole number")),
     }
 }
 
-impl Settings {
-    /// Ends the process with one line when something makes no sense.
-    pub(super) fn read(target: &'static str, abilities: Abilities) -> Self {
+pub(super) fn delay() -> Duration {
+    nanoseconds("FEEDBENCH_DELAY_NS", Duration::ZERO)
+}
+
+/// A variable that names a file.
+pub(super) fn file(name: &str) -> Option<PathBuf> {
+    variable(name).map(PathBuf::from)
+}
+
+/// The file that the record goes to; ends the process where the sink wants one.
+pub(super) fn output(sink: &str) -> String {
+    let output = variable("FEEDBENCH_OUTPUT").unwrap_or_default();
+    if output.is_empty() && sink != "none" {
+        end(
+            WRONG_USAGE,
+            "FEEDBENCH_OUTPUT names no file for what is received",
+        );
+    }
+    output
+}
+
+/// The four arguments.
+pub(super) struct Address {
+    pub exchange: String,
+    pub host: String,
+    pub port: u16,
+    pub stream: String,
+    pub url: String,
+    pub is_encrypted: bool,
+}
+
+impl Address {
+    /// Encrypted unless the domain begins with the plain scheme; ends the process when something makes no sense.
+    pub fn read(plain: &'static str, secure: &'static str) -> Self {
         let given: Vec<String> = env::args().skip(1).collect();
         let [exchange, domain, port, stream] = given.as_slice() else {
             end(WRONG_USAGE, "usage: client EXCHANGE DOMAIN PORT STREAM");
@@ -110,23 +141,42 @@ impl Settings {
                 &format!("the port is {port}: say a number up to {most}"),
             );
         };
-        let (scheme, host) = match domain.strip_prefix("ws://") {
-            Some(host) => ("ws", host),
-            None => ("wss", domain.as_str()),
+        let (scheme, host) = match domain.strip_prefix(&format!("{plain}://")) {
+            Some(host) => (plain, host),
+            None => (secure, domain.as_str()),
         };
-        let deflate = knob_if(
-            abilities.deflate,
-            "FEEDBENCH_DEFLATE",
-            &["default", "off", "on"],
-        );
-        let settings = Self {
-            target,
+        Self {
             exchange: exchange.clone(),
             host: host.to_owned(),
             port: number,
             stream: stream.clone(),
             url: format!("{scheme}://{host}:{port}{stream}"),
-            is_encrypted: scheme == "wss",
+            is_encrypted: scheme == secure,
+        }
+    }
+}
+
+impl Settings {
+    /// Ends the process with one line when something makes no sense.
+    pub(super) fn read(target: &'static str, abilities: Abilities) -> Self {
+        let address = Address::read("ws", "wss");
+        let sink = knob(
+            "FEEDBENCH_SINK",
+            &["stamps", "sqlite", "sqlite_behind", "none"],
+        );
+        let deflate = knob_if(
+            abilities.deflate,
+            "FEEDBENCH_DEFLATE",
+            &["default", "off", "on"],
+        );
+        Self {
+            target,
+            exchange: address.exchange,
+            host: address.host,
+            port: address.port,
+            stream: address.stream,
+            url: address.url,
+            is_encrypted: address.is_encrypted,
             stamp_before: knob_if(
                 abilities.stamp_before,
                 "FEEDBENCH_STAMP",
@@ -134,24 +184,14 @@ impl Settings {
             ) == "before",
             deflate: (deflate != "default").then_some(deflate == "on"),
             subscribe: variable("FEEDBENCH_SUBSCRIBE").unwrap_or_default(),
-            sink: knob(
-                "FEEDBENCH_SINK",
-                &["stamps", "sqlite", "sqlite_behind", "none"],
-            ),
-            output: variable("FEEDBENCH_OUTPUT").unwrap_or_default(),
-            exit_file: variable("FEEDBENCH_EXIT_FILE").map(PathBuf::from),
+            output: output(&sink),
+            sink,
+            exit_file: file("FEEDBENCH_EXIT_FILE"),
             parse: knob("FEEDBENCH_PARSE", &["off", "on"]) == "on",
             log_messages: knob("FEEDBENCH_LOG_MESSAGES", &["false", "true"]) == "true",
             delay: delay(),
-            authority: variable("FEEDBENCH_CA_FILE").map(PathBuf::from),
-        };
-        if settings.output.is_empty() && settings.sink != "none" {
-            end(
-                WRONG_USAGE,
-                "FEEDBENCH_OUTPUT names no file for what is received",
-            );
+            authority: file("FEEDBENCH_CA_FILE"),
         }
-        settings
     }
 
     /// What to send once the connection is open.
@@ -161,29 +201,33 @@ impl Settings {
 
     /// Trusts the authority that was named, or the system's; ends the process when it can't be read.
     pub fn tls(&self) -> Arc<ClientConfig> {
-        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
-            .with_safe_default_protocol_versions()
-            .expect("ring has the default versions")
-            .with_root_certificates(self.authorities())
-            .with_no_client_auth();
-        Arc::new(config)
+        Arc::new(trusting(self.authority.as_deref()))
     }
+}
 
-    fn authorities(&self) -> RootCertStore {
-        let mut trusted = RootCertStore::empty();
-        let Some(file) = &self.authority else {
-            trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            return trusted;
-        };
-        let read = CertificateDer::pem_file_iter(file)
-            .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>());
-        match read {
-            Ok(certificates) => trusted.add_parsable_certificates(certificates),
-            Err(error) => fail(&format!(
-                "cannot use FEEDBENCH_CA_FILE {}: {error}",
-                file.display()
-            )),
-        };
-        trusted
-    }
+/// Trusts one authority, or the system's; ends the process when it can't be read.
+pub(super) fn trusting(authority: Option<&Path>) -> ClientConfig {
+    ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("ring has the default versions")
+        .with_root_certificates(authorities(authority))
+        .with_no_client_auth()
+}
+
+fn authorities(authority: Option<&Path>) -> RootCertStore {
+    let mut trusted = RootCertStore::empty();
+    let Some(file) = authority else {
+        trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return trusted;
+    };
+    let read = CertificateDer::pem_file_iter(file)
+        .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>());
+    match read {
+        Ok(certificates) => trusted.add_parsable_certificates(certificates),
+        Err(error) => fail(&format!(
+            "cannot use FEEDBENCH_CA_FILE {}: {error}",
+            file.display()
+        )),
+    };
+    trusted
 }

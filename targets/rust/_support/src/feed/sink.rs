@@ -33,6 +33,12 @@ pub trait Sink: Send {
 
     fn message(&mut self, at: Moment, kind: Kind, payload: &[u8]) -> Result<(), Error>;
 
+    /// A poller's message.
+    #[cfg(feature = "poll")]
+    fn answer(&mut self, _at: Moment, _payload: &[u8]) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// The last call; an empty reason for an end that was asked for.
     fn end(&mut self, at: Moment, reason: &str) -> Result<(), Error>;
 }
@@ -47,7 +53,7 @@ pub fn open(settings: &Settings) -> Result<Box<dyn Sink>, Error> {
     })
 }
 
-struct Nowhere;
+pub struct Nowhere;
 
 impl Sink for Nowhere {
     fn message(&mut self, _at: Moment, _kind: Kind, _payload: &[u8]) -> Result<(), Error> {

@@ -8,6 +8,8 @@ use super::sink::{Error, Kind, Moment, Sink};
 const VERSION: u64 = 1; // four bytes, and four of zero
 const CONNECTED: u32 = 3;
 const END: u32 = 4;
+#[cfg(feature = "poll")]
+const ANSWER: u32 = 5;
 
 pub struct Stamps {
     file: File,
@@ -46,6 +48,11 @@ impl Sink for Stamps {
 
     fn message(&mut self, at: Moment, kind: Kind, payload: &[u8]) -> Result<(), Error> {
         self.write(at, kind as u32, payload)
+    }
+
+    #[cfg(feature = "poll")]
+    fn answer(&mut self, at: Moment, payload: &[u8]) -> Result<(), Error> {
+        self.write(at, ANSWER, payload)
     }
 
     fn end(&mut self, at: Moment, reason: &str) -> Result<(), Error> {
