@@ -25,6 +25,8 @@ namespace {
 using Plain = beast::tcp_stream;
 using Encrypted = beast::ssl_stream<beast::tcp_stream>;
 
+constexpr int no_code = 1005;  // RFC 6455, section 7.1.5: a close frame without a code
+
 template <class Stream>
 class Client {
  public:
@@ -90,9 +92,10 @@ class Client {
 
   void take(beast::error_code error) {
     const auto at = settings_.stamp_before ? before_ : feed_.now();
-    if (error == websocket::error::closed) {
-      const auto& reason = websocket_.reason();
-      feed_.closed(reason.code, {reason.reason.data(), reason.reason.size()});
+    const auto& reason = websocket_.reason();
+    // After the close frame an exchange may leave out TLS's own farewell.
+    if (error == websocket::error::closed || (error && reason)) {
+      feed_.closed(reason ? reason.code : no_code, {reason.reason.data(), reason.reason.size()});
     }
     if (error) feed_.lost(error.message());
     const auto kind = websocket_.got_binary() ? support::Kind::binary : support::Kind::text;
