@@ -172,7 +172,14 @@ def _studies(directory: RunDirectory) -> list[str]:
 
     if not campaign.has_studies(read_plan(directory.plan)):
         return []
-    return [str((result.folder / write.PAGE).resolve()) for result in campaign.analyze_run(directory)]
+    try:
+        results = campaign.analyze_run(directory)
+    except FeedbenchError as error:  # the ranking stands without it
+        say(f"no study: {error}")
+        return []
+    for problem in {str(problem): None for result in results for problem in result.study.problems}:
+        say(problem)
+    return [str((result.folder / write.PAGE).resolve()) for result in results]
 
 
 def _tell_what_stands(directory: RunDirectory) -> None:
