@@ -90,13 +90,14 @@ def decisions_table(findings: Findings) -> Table:
 
 
 def cells_table(findings: Findings) -> Table:
+    rate = "Events/s" if findings.is_of_feeds else "Round trips/s"
     names = ("min", "mean", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max")
     columns: tuple[tuple[Column, Callable[[CellFinding], Any]], ...] = (
         (Column("cell", "Cell"), lambda cell: cell.cell),
         (Column("target", "Target"), lambda cell: cell.target),
         (Column("version", "Version"), lambda cell: cell.version),
         (Column("blocks", "Blocks"), lambda cell: cell.blocks),
-        (Column("round_trips_per_s", "Round trips/s", number), lambda cell: cell.round_trips_per_s.value),
+        (Column("round_trips_per_s", rate, number), lambda cell: cell.round_trips_per_s.value),
         *((Column(f"{name}_ns", f"{name} (µs)", microseconds), _latency(name)) for name in names),
         (Column("count", "Messages"), _latency("count")),
         (Column("lost", "Lost"), lambda cell: cell.lost),

@@ -86,6 +86,11 @@ class Findings:
     targets: tuple[TargetFinding, ...] = ()
     crossings: tuple[CrossingFinding, ...] = ()
 
+    @property
+    def is_of_feeds(self) -> bool:
+        """Whether it tells of events that were received, and not of answers."""
+        return any(question.quantity == "event_age" for question in self.questions)
+
     @classmethod
     def from_json(cls, document: Any) -> Findings:
         """ValueError with the place of the first field that is missing or of another type."""

@@ -181,7 +181,7 @@ def content(
         clients=[] if paper else arranged(_client_figures(findings, quantile)),
         resources=arranged(resource_figures(findings.cells)),
         paper=paper_section(paper, findings.cells) if paper else None,
-        cells=cell_table(findings.cells),
+        cells=cell_table(findings.cells, counted="Events" if findings.is_of_feeds else "Round trips"),
         failures=failure_table(findings.cells),
         differences=findings.options_differences,
         options=options_table(findings.cells),

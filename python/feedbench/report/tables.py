@@ -167,7 +167,7 @@ CELL_COLUMNS = (
     "Target",
     "Condition",
     "Verdicts",
-    "Round trips",
+    "{counted}",
     "Mean",
     "p50",
     "p90",
@@ -187,8 +187,11 @@ CELL_COLUMNS = (
 )
 
 
-def cell_table(cells: Sequence[CellFinding]) -> Table:
-    """Every cell with all that was measured; a dash where nothing stands behind a number."""
+def cell_table(cells: Sequence[CellFinding], *, counted: str) -> Table:
+    """Every cell with all that was measured; a dash where nothing stands behind a number. `counted` is what
+    its rate is a rate of.
+    """
+    columns = tuple(column.format(counted=counted) for column in CELL_COLUMNS)
     rows = tuple(
         (
             f"{cell.target} ({cell.copy})" if cell.copy else cell.target,
@@ -210,7 +213,7 @@ def cell_table(cells: Sequence[CellFinding]) -> Table:
         )
         for cell in cells
     )
-    return Table("Every cell, all blocks together", CELL_COLUMNS, rows, frozenset(range(3, 19)))
+    return Table("Every cell, all blocks together", columns, rows, frozenset(range(3, 19)))
 
 
 def _condition(cell: CellFinding) -> str:
