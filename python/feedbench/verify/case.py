@@ -9,7 +9,8 @@ A step is one of
     send            a frame: its kind, its payload (`text`, `hex`, `size`, `numbered`, a close `code`, …:
                     see payload.py), how often (`repeat`), and what is odd about it: `fin`, `masked`, which
                     `mask`, `reserved` bits, in how many `fragments`, compressed how (`deflate`), written in
-                    `chunk`s. `raw` is bytes that need not be a frame
+                    `chunk`s. `raw` is bytes that need not be a frame; what is `unrecorded` is none of what
+                    a feed client must have in its record
     receive         a message, pong or close with that payload; `echo` is the last message sent. `or_failed`:
                     the peer may as well give up with one of these codes; `latest`: earlier ones don't count
     receive_json    a text with these members, and with the server's clock (unix seconds) under `stamp`'s name
