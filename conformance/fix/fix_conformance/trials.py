@@ -19,6 +19,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -187,15 +188,17 @@ def acceptor(wanted: int) -> int:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [*python_command(), "acceptor", "--port", str(port), "--messages", str(wanted)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine, ThreadPoolExecutor() as pool:
         assert engine.stdout is not None
         try:
             if json.loads(engine.stdout.readline() or "{}").get("kind") != "ready":
                 raise ConformanceError("the acceptor did not start")
+            # Read all the time: an engine whose pipe is full stands still.
+            rest = pool.submit(engine.stdout.read)
             ours = read_claims(
                 _run([*client, f"127.0.0.1:{port}", "CLIENT", "QFPYTHON", "BTC/USD", str(wanted)])
             )
-            told = read_claims(engine.stdout.read())
+            told = read_claims(rest.result(DEADLINE_S))
         finally:
             engine.kill()
     sent = [claim["entries"][0]["270"] for claim in told if claim["kind"] == "X"]

@@ -53,6 +53,7 @@ class Application(quickfix.Application):
         self.logged_out = threading.Event()
         self.done = threading.Event()
         self.served = threading.Event()
+        self.resent = threading.Event()
 
     def onCreate(self, session):  # noqa: N802 - QuickFIX's name
         self.session = session
@@ -73,19 +74,26 @@ class Application(quickfix.Application):
 
     def toApp(self, message, session):  # noqa: N802
         self.rejects += kind(message) == "j"
+        if message.getHeader().isSetField(43):
+            self.resent.set()
 
     def fromApp(self, message, session):  # noqa: N802
         if kind(message) == "W":
             self.snapshots += 1
         elif kind(message) == "X":
             if self.got < self.wanted:
-                print(json.dumps({"kind": "X", "entries": entries(message)}))
+                tell({"kind": "X", "entries": entries(message)})
                 self.got += 1
             if self.got == self.wanted:
                 self.done.set()
         elif kind(message) == "V":
             # On another thread: the session is busy with this message.
             threading.Thread(target=serve, args=(self, value(message, 262)), daemon=True).start()
+
+
+def tell(claim):
+    # In one write: several threads have something to tell.
+    sys.stdout.write(json.dumps(claim) + "\n")
 
 
 def kind(message):
@@ -145,7 +153,10 @@ def serve(application, id_):
             session.setNextSenderMsgSeqNum(session.getExpectedSenderNum() + 5)
         message = market_data("X", id_, number)
         session.send(message)
-        print(json.dumps({"kind": "X", "entries": entries(message)}))
+        tell({"kind": "X", "entries": entries(message)})
+        if number == application.wanted // 2:
+            # A message that left while another thread sends it again would come with its number used up.
+            application.resent.wait()
     application.served.set()
 
 
@@ -182,7 +193,8 @@ def main():
             application.done.wait(options.deadline_s)
         quickfix.Session.lookupSession(application.session).logout()
     else:
-        print(json.dumps({"kind": "ready"}), flush=True)
+        tell({"kind": "ready"})
+        sys.stdout.flush()
         application.served.wait(options.deadline_s)
     application.logged_out.wait(options.deadline_s)
     end = {
@@ -193,7 +205,8 @@ def main():
         "resend_requests": application.resend_requests_sent + application.resend_requests_received,
         "rejects": application.rejects,
     }
-    print(json.dumps(end), flush=True)
+    tell(end)
+    sys.stdout.flush()
     running.stop(True)
     folder.cleanup()
 
