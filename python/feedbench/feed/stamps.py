@@ -105,7 +105,7 @@ def read_stamps(path: Path) -> Stamps:
             where=str(path),
         )
     starts, end = _record_starts(content)
-    heads = _heads(content, starts)
+    heads = heads_at(content, starts)
     odd = np.flatnonzero(~np.isin(heads["kind"], [kind.value for kind in Kind]))
     if odd.size:
         first = int(odd[0])
@@ -130,7 +130,8 @@ def _record_starts(content: bytes) -> tuple[NDArray[np.int64], int]:
     return np.array(starts, dtype=np.int64), at
 
 
-def _heads(content: bytes, starts: NDArray[np.int64]) -> NDArray[np.void]:
+def heads_at(content: bytes, starts: NDArray[np.int64]) -> NDArray[np.void]:
+    """The heads (dtype HEAD) of the records that begin there."""
     every = np.frombuffer(content, np.uint8)
     gathered: NDArray[np.uint8] = every[starts[:, None] + np.arange(HEAD.itemsize)]
     return gathered.reshape(-1).view(HEAD)

@@ -8,20 +8,21 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import psutil
 import typer
 
 from feedbench.cli.common import say
 from feedbench.cli.pipeline import progress_stage
 from feedbench.errors import FeedbenchError
-from feedbench.feed.stamps import Kind
+from feedbench.feed.stamps import HEAD, Kind
 from feedbench.paths import Project
 from feedbench.pipeline.bench.contest import VERSIONS, contest, quantiles_of
 from feedbench.pipeline.bench.generate import CLIENTS, generate
 from feedbench.pipeline.ingest import ingest, ingested
 from feedbench.pipeline.run import Options, study_series
 from feedbench.pipeline.source import find_sources
-from feedbench.pipeline.stamps import FILE_HEADER, RECORD
+from feedbench.pipeline.stamps import FILE_HEADER
 from feedbench.units import format_duration
 
 # Each connector's messages from Binance, Table 7.
@@ -97,7 +98,8 @@ def _reading(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     stamps = folder / "python@binance.stamps"
     payload = b'{"stream":"btcusdt@trade","data":{"e":"trade","E":1596232800000,"s":"BTCUSDT","t":370684729}}'
-    record = RECORD.pack(1, 1596232800080, len(payload), Kind.TEXT) + payload
+    head = np.array([(1, 1596232800080, len(payload), Kind.TEXT, 0)], dtype=HEAD)
+    record = head.tobytes() + payload
     stamps.write_bytes(FILE_HEADER + record * STAMPS)
     begun = time.perf_counter()
     ingest(find_sources([str(stamps)]), folder / "read", lambda _: None)
