@@ -160,7 +160,9 @@ def test_a_chart_that_does_not_draw_is_found_and_its_drawing_stays(
     planted = _edited(reported, tmp_path, '"mark":{"type":"rule"', '"mark":{"type":"no such mark"')
     with opened(browser, planted) as window:
         page = window.page
-        page.wait_for_function("document.querySelectorAll('.chart.live').length > 0")
+        # Another chart must come near before it is drawn; one that lies in no folded question.
+        page.locator("#resources .chart").first.scroll_into_view_if_needed()
+        page.locator(".chart.live").first.wait_for(state="attached")
         assert len(_undrawn(page)) >= 1
         first = page.locator("figure.plot").first
         assert first.locator(".chart > svg").bounding_box() is not None
