@@ -26,6 +26,7 @@ async fn follow(feed: &Feed, socket: &mut Socket) -> Result<(), tokio_websockets
         socket.send(Message::text(subscription.to_owned())).await?;
     }
     let mut is_closing = false;
+    let mut closed = None;
     loop {
         let before = feed.settings.stamp_before.then(|| feed.now());
         let message = tokio::select! {
@@ -38,12 +39,14 @@ async fn follow(feed: &Feed, socket: &mut Socket) -> Result<(), tokio_websockets
             }
         };
         let at = before.unwrap_or_else(|| feed.now());
-        let Some(message) = message else {
-            return Ok(());
+        let message = match (message, &closed) {
+            (Some(Ok(message)), _) => message,
+            (_, Some((code, reason))) => feed.closed(*code, reason),
+            (Some(Err(error)), None) => return Err(error),
+            (None, None) => return Ok(()),
         };
-        let message = message?;
         if let Some((code, reason)) = message.as_close() {
-            feed.closed(code.into(), reason);
+            closed = Some((u16::from(code), reason.to_owned())); // the next call answers it
         } else if message.is_text() {
             feed.record(at, Kind::Text, message.as_payload());
         } else if message.is_binary() {
