@@ -26,7 +26,7 @@ async fn follow(feed: &Feed, socket: &mut Socket) -> Result<(), tokio_websockets
         socket.send(Message::text(subscription.to_owned())).await?;
     }
     let mut is_closing = false;
-    let mut closed = None;
+    let mut closed: Option<(u16, String)> = None;
     loop {
         let before = feed.settings.stamp_before.then(|| feed.now());
         let message = tokio::select! {
