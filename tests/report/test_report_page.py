@@ -15,7 +15,8 @@ from report_sample import PLANTED, findings, write_run
 
 from feedbench.paths import RunDirectory
 from feedbench.report import write_report
-from feedbench.report.page import content_policy, embedded_json
+from feedbench.report.html import content_policy
+from feedbench.report.page import embedded_json
 
 UPDATE = "FEEDBENCH_UPDATE_GOLDEN"  # set it to 1 to accept what the page says now
 

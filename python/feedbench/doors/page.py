@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from feedbench import __version__
 from feedbench.analyze.table import Table as PaperTable
 from feedbench.doors.content import DIFFERENCES, Content
 from feedbench.doors.quantity import QUANTITIES
-from feedbench.report import theme
-from feedbench.report.page import content_policy
+from feedbench.report.html import render
 from feedbench.report.tables import Table
 
 
 def doors_page(content: Content, run_name: str, drawings: Mapping[str, str]) -> str:
     """The HTML; `drawings` holds each figure's SVG by its name."""
-    environment = Environment(
-        loader=PackageLoader("feedbench.report", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style = files("feedbench.report").joinpath("assets", "style.css").read_text(encoding="utf-8")
-    return environment.get_template("doors.html.j2").render(
+    return render(
+        "doors.html.j2",
         content=content,
         run=run_name,
-        version=__version__,
-        policy=content_policy(),
-        style=style + f"@media (prefers-color-scheme:dark){{{theme.repaint_rules('.chart')}}}",
         tables=[_shown(table) for table in content.tables],
         figures=[(figure, drawings[figure.name]) for figure in content.figures],
         differences=DIFFERENCES,

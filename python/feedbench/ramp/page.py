@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from statistics import fmean
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from feedbench import __version__
 from feedbench.ramp.averages import Target, request_s
 from feedbench.ramp.campaign import Campaign
 from feedbench.ramp.record import Round
-from feedbench.report import theme
 from feedbench.report.figures.figure import Figure
+from feedbench.report.html import render
 from feedbench.report.numbers import DASH, count, duration, rate, share, size
-from feedbench.report.page import content_policy
 from feedbench.report.tables import Table
 
 COLUMNS = (
@@ -43,20 +38,10 @@ def ramp_page(
     remarks: Sequence[str],
 ) -> str:
     """The HTML; `drawings` holds each figure's SVG by its name."""
-    environment = Environment(
-        loader=PackageLoader("feedbench.report", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style = files("feedbench.report").joinpath("assets", "style.css").read_text(encoding="utf-8")
-    return environment.get_template("ramp.html.j2").render(
+    return render(
+        "ramp.html.j2",
         campaign=campaign,
         run=run_name,
-        version=__version__,
-        policy=content_policy(),
-        style=style + f"@media (prefers-color-scheme:dark){{{theme.repaint_rules('.chart')}}}",
         table=summary_table(targets),
         figures=[(figure, drawings[figure.name]) for figure in figures],
         remarks=remarks,
