@@ -88,8 +88,8 @@ class Target:
 
     @property
     def served_models(self) -> tuple[str, ...]:
-        """What it answers for as a server: a feed is what its client follows."""
-        return tuple(model for model in self.models if model != "feed")
+        """What it answers for as a server: a feed is what its client follows, or asks for again and again."""
+        return tuple(model for model in self.models if model not in ("feed", "poll"))
 
     def commands(self, mode: str) -> tuple[Command, ...]:
         """What builds it in this mode: the manifest's own, or debug."""
