@@ -335,11 +335,7 @@ def test_messages_are_logged_only_when_asked_for(name: str, value: str | None, s
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        (target.name, value)
-        for target in REGISTRY.targets
-        for value in (None, *target.knobs.get("deflate", ()))
-    ],
+    [(target.name, value) for target in SERVERS for value in (None, *target.knobs.get("deflate", ()))],
 )
 def test_deflate_is_what_the_manifest_says(name: str, value: str | None, start: Start) -> None:
     target = REGISTRY.get(name)
