@@ -69,7 +69,7 @@ def blocks_needed(tests: int, alpha: float) -> int:
     return 1 + math.ceil(math.log2(max(tests, 1) / alpha))
 
 
-# Every pair of a question asks for the same sentinel's: 2,000 pairs of 63 servers at two quantiles, two bounds.
+# Every pair of a question asks for the same sentinel's: of 63 servers 2,000 pairs want two bounds.
 @lru_cache(maxsize=64)
 def _null_mean_bound(differences: tuple[float, ...], share: float, seed: int) -> float:
     sums = np.sort(_absolute_sums(differences, seed))
