@@ -1,4 +1,6 @@
-"""`feedbench capacity`: how many clients, or what rate, a server takes before it is late."""
+"""`feedbench capacity`: how many clients, or what rate, a server takes before it is late; what rate a feed
+client takes.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,11 @@ from feedbench.service import serve
 from feedbench.units import format_duration, parse_duration
 
 if TYPE_CHECKING:  # they bring in numpy, which the other commands' help does without
+    from feedbench.capacity.feed_search import BreakingRate
     from feedbench.capacity.probe import Limit, Probe
     from feedbench.capacity.search import Capacity
 
-UNITS = {"clients": "clients", "rate": "messages/s"}  # by what is searched for
+UNITS = {"clients": "clients", "rate": "messages/s", "feed-rate": "events/s"}  # by what is searched for
 QUANTILES = ("p50", "p90", "p95", "p99", "p99.9", "p99.99")  # those of load.json
 
 
@@ -40,11 +43,21 @@ def register(app: typer.Typer) -> None:
 
 
 def capacity(
-    what: Annotated[str, typer.Argument(metavar="TARGET | URL", help="A target, or a server that runs.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET | URL | FILE", help="A target, a server that runs, or a feed's scenario."
+        ),
+    ],
     of: Annotated[
-        str, typer.Option("--of", metavar="clients|rate", help="What is searched for.")
+        str, typer.Option("--of", metavar="clients|rate|feed-rate", help="What is searched for.")
     ] = "clients",
-    quantile: Annotated[str, typer.Option(help="Which latency is to stay below.")] = "p95",
+    quantile: Annotated[
+        str | None,
+        typer.Option(
+            help="Which latency is to stay below. [p95; the age's p99 of a feed]", show_default=False
+        ),
+    ] = None,
     below: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Its limit. Without it, only the rate has to be kept."),
@@ -62,13 +75,18 @@ def capacity(
     """Search the greatest load that a server answers in time: doubled until it fails, then narrowed.
 
     Each load is decided by a majority of up to three experiments; the search is repeated, and the range of
-    the repeats is printed with their median.
+    the repeats is printed with their median. With `--of feed-rate` TARGET is a feed client that follows the
+    market of scenarios/feeds/breaking-rate.toml; FILE asks all clients of such a scenario.
     """
     from feedbench.capacity.probe import Limit, clients_experiment, rate_experiment
     from feedbench.capacity.search import find_capacity
 
-    limit = Limit(_one_of(quantile, QUANTILES, "--quantile"), _duration(below) if below else None)
-    searched = _one_of(of, tuple(UNITS), "--of")
+    searched = "feed-rate" if what.endswith(".toml") else _one_of(of, tuple(UNITS), "--of")
+    usual = "p99" if searched == "feed-rate" else "p95"
+    limit = Limit(_one_of(quantile or usual, QUANTILES, "--quantile"), _duration(below) if below else None)
+    if searched == "feed-rate":
+        _feed_rates(what, limit, _duration(duration), most or 1_000_000, precision, repeats, as_json=as_json)
+        return
     if searched == "clients" and limit.below_ns is None:
         raise FeedbenchError("waiting clients keep every rate", hint="--below 5ms, or --of rate")
     project = Project.find()
@@ -92,6 +110,57 @@ def capacity(
         )
     load = {"connections": connections if searched == "rate" else None, "payload": payload}
     _show(what, searched, load, limit, found, as_json=as_json)
+
+
+def _feed_rates(
+    what: str,
+    limit: Limit,
+    measure_ns: int,
+    most: int,
+    precision: float,
+    repeats: int,
+    *,
+    as_json: bool,
+) -> None:
+    from feedbench.capacity.feed_search import FeedSearch, read_market, search_all
+
+    project = Project.find()
+    registry = discover(project)
+    is_file = what.endswith(".toml")
+    path = Path(what) if is_file else project.scenarios / "feeds" / "breaking-rate.toml"
+    search = FeedSearch(read_market(path, project, registry), limit, measure_ns, most, precision, repeats)
+    names = search.scenario.targets if is_file else (registry.get(what).name,)
+    known = [name for name in names if registry.get(name).feed_client_command is not None]
+    if not known:
+        raise FeedbenchError(
+            "it is no feed client", where=what, hint="feedbench targets --role client lists them"
+        )
+    with measuring(project):
+        for one in search_all(search, tuple(known), project=project, told=say):
+            if as_json:
+                document = {"what": one.target, "of": "feed-rate", **asdict(limit), **one.document()}
+                print(json.dumps({"schema": SCHEMA, **document}), flush=True)
+            else:
+                print(_sentence(one, limit), flush=True)
+
+
+def _sentence(one: BreakingRate, limit: Limit) -> str:
+    if one.found is None:
+        return f"{one.target}: {one.trouble}"
+    rule = (
+        "complete"
+        if limit.below_ns is None
+        else f"with {limit.quantile} below {format_duration(limit.below_ns)}"
+    )
+    if one.found.value == 0:
+        return f"{one.target}: not even the least rate {rule}"
+    low, high = one.found.interval
+    bound = "; the exchange itself was late beyond" if one.exchange_was_late else ""
+    least = "at least " if one.found.at_least or one.exchange_was_late else ""
+    return (
+        f"{one.target}: {least}{one.found.value:,} events/s {rule}, {one.messages_per_s:,.0f} messages/s "
+        f"(range of {len(one.found.estimates)}: {low:,} to {high:,}{bound})"
+    )
 
 
 @contextmanager

@@ -62,9 +62,7 @@ def load_document(found: MeasuredFeed, *, name: str, load: Load, protocol: Proto
         "lost_total": joined.lost,
         "round_trips_per_s": len(measured) / seconds,
         "bytes_per_s": payload_bytes / max(1, len(joined.place)) * len(measured) / seconds,
-        "latency_ns": summarise(_between(measured, "intended_ns", "received_ns")),
-        "latency_from_send_ns": summarise(_between(measured, "sent_ns", "received_ns")),
-        "lateness_ns": summarise(_between(measured, "intended_ns", "sent_ns")),
+        **feed_summaries(measured),
         "warmup": {"bin_ns": WARMUP_BIN_NS, "bins": warmup_bins(found.warm)},
         # The exchange declines permessage-deflate, whatever a client offers.
         "options": {"deflate": None, "tls": load.feed is not None and load.feed.tls},
@@ -72,6 +70,15 @@ def load_document(found: MeasuredFeed, *, name: str, load: Load, protocol: Proto
         "interrupted": False,
         "errors": [],
         "warnings": [],
+    }
+
+
+def feed_summaries(measured: Records) -> dict[str, Any]:
+    """The age of events, its part since they were sent, and what the exchange took before that."""
+    return {
+        "latency_ns": summarise(_between(measured, "intended_ns", "received_ns")),
+        "latency_from_send_ns": summarise(_between(measured, "sent_ns", "received_ns")),
+        "lateness_ns": summarise(_between(measured, "intended_ns", "sent_ns")),
     }
 
 
