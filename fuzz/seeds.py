@@ -125,6 +125,19 @@ CLIENTS: list[tuple[str, list[str], list[str]]] = [
         ['{"cmd":"subscribe","args":["ORDERBOOK:BTC-USDT","TRADE:BTC-USDT"]}', '{"cmd":"ping"}'],
         ["/openapi/v1/spot/orderBook?symbol=BTC-USDT", "/message/realtime?subscribe=TICKER:BTC-USDT"],
     ),
+    (
+        "binance-sbe",
+        [
+            '{"method":"SUBSCRIBE","params":["btcusdt@depth20","ethusdt@bestBidAsk"],"id":1}',
+            '{"method":"LIST_SUBSCRIPTIONS","id":2}',
+        ],
+        ["/api/v3/depth?symbol=BTCUSDT&limit=5", "/stream?streams=btcusdt@depth/ethusdt@trade"],
+    ),
+    (
+        "itch",
+        ['{"method":"SUBSCRIBE","params":["btcusdt@bookTicker","ethusdt@trade"],"id":1}'],
+        ["/api/v3/ticker/bookTicker?symbol=BTCUSDT", "/ws/btcusdt@depth/ethusdt@trade"],
+    ),
 ]
 
 

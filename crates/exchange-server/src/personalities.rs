@@ -2,9 +2,9 @@
 
 use crate::runtime::RuntimeConfig;
 use feedbench_exchange::personality::{
-    binance::Binance, bithumb::Bithumb, bithumb_global::BithumbGlobal, coinbase::Coinbase,
-    coinbase_advanced::CoinbaseAdvanced, fix::Dialect, gemini::Gemini,
-    gemini_streams::GeminiStreams, kraken::Kraken,
+    binance::Binance, binary::BinanceSbe, binary::Itch, bithumb::Bithumb,
+    bithumb_global::BithumbGlobal, coinbase::Coinbase, coinbase_advanced::CoinbaseAdvanced,
+    fix::Dialect, gemini::Gemini, gemini_streams::GeminiStreams, kraken::Kraken,
 };
 use std::fmt;
 
@@ -30,11 +30,15 @@ pub enum Name {
     Bithumb,
     /// Bithumb Global, as it was in 2020
     BithumbGlobal,
+    /// Binance's SBE streams, which are binary; its REST
+    BinanceSbe,
+    /// Binary messages of fixed width like Nasdaq's ITCH, subscribed to as on Binance; its REST
+    Itch,
 }
 
 impl Name {
     /// In the order in which ports are given out.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Binance,
         Self::Coinbase,
         Self::CoinbaseAdvanced,
@@ -43,6 +47,8 @@ impl Name {
         Self::GeminiStreams,
         Self::Bithumb,
         Self::BithumbGlobal,
+        Self::BinanceSbe,
+        Self::Itch,
     ];
 
     /// As in the ledger and in reports.
@@ -56,6 +62,8 @@ impl Name {
             Self::GeminiStreams => "gemini-streams",
             Self::Bithumb => "bithumb",
             Self::BithumbGlobal => "bithumb-global",
+            Self::BinanceSbe => "binance-sbe",
+            Self::Itch => "itch",
         }
     }
 
@@ -70,6 +78,8 @@ impl Name {
             Self::GeminiStreams => config.door(GeminiStreams::new),
             Self::Bithumb => config.door(Bithumb::new),
             Self::BithumbGlobal => config.door(BithumbGlobal::new),
+            Self::BinanceSbe => config.door(BinanceSbe::new),
+            Self::Itch => config.door(Itch::new),
         }
     }
 
@@ -116,6 +126,9 @@ impl Name {
                 "pubwss.bithumb.com",
             ],
             Self::BithumbGlobal => &["global-api.bithumb.pro", "global-openapi.bithumb.pro"],
+            Self::BinanceSbe => &["stream-sbe.binance.com"],
+            // No exchange serves it.
+            Self::Itch => &[],
         }
     }
 }

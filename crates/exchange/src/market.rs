@@ -98,9 +98,12 @@ impl Market {
         (0..self.symbols.len() as u32).map(SymbolId)
     }
 
-    /// Sets what the wall clock shows now, for a market that has yet to open.
+    /// Sets what the wall clock shows at the opening, for a market that has yet to open.
     pub fn set_opening(&mut self, opened_unix_ns: u64) {
         self.clock.opened_unix_ns = opened_unix_ns;
+        for symbol in &mut self.symbols {
+            symbol.statistics.set_opening(opened_unix_ns);
+        }
     }
 
     /// Does what a client asks. Nothing that is due before `now_ns` may be left to be done.

@@ -6,6 +6,7 @@
 
 mod batch;
 pub mod binance;
+pub mod binary;
 pub mod bithumb;
 pub mod bithumb_global;
 pub mod coinbase;
@@ -20,6 +21,7 @@ pub mod names;
 use crate::hub::Subscriptions;
 use crate::market::{Event, Execution, Market, Order};
 use crate::time::ExchangeClock;
+use feedbench_wire::frame::Opcode;
 
 /// Number of a stream of one personality, such as "trades of the third symbol, in microseconds".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -310,6 +312,11 @@ pub trait Personality {
         Transport::WebSocket
     }
 
+    /// What the messages of its streams are, over WebSocket; its answers to clients are text.
+    fn opcode(&self) -> Opcode {
+        Opcode::Text
+    }
+
     /// Begins a session on a WebSocket request, or refuses it with an HTTP answer. A FIX connection begins without a
     /// request: then only the peer's address is told, and nothing is refused.
     fn open(
@@ -331,7 +338,10 @@ pub trait Personality {
     );
 
     /// When the session wants [`Personality::on_deadline`]; `u64::MAX` for never.
-    fn deadline_ns(&self, session: &Self::Session) -> u64;
+    fn deadline_ns(&self, session: &Self::Session) -> u64 {
+        let _ = session;
+        u64::MAX
+    }
 
     /// Does what is due: pings, heartbeats, the end of the connection.
     fn on_deadline(
@@ -340,11 +350,16 @@ pub trait Personality {
         session: &mut Self::Session,
         now_ns: u64,
         replies: &mut Vec<Reply>,
-    );
+    ) {
+        let _ = (market, session, now_ns, replies);
+    }
 
     /// A frame is about to be delivered to this session: returns the connection's own number for it, where the
     /// exchange counts by connection, and takes note that the connection was not silent.
-    fn number(&self, session: &mut Self::Session, now_ns: u64) -> u64;
+    fn number(&self, session: &mut Self::Session, now_ns: u64) -> u64 {
+        let _ = (session, now_ns);
+        0
+    }
 
     /// Appends a frame as this FIX session gets it: numbered, timed and kept for resending. Nothing, if it cannot have it.
     fn write(
@@ -406,11 +421,15 @@ pub trait Personality {
         frames: &mut Frames,
     );
 
-    /// When the feed wants [`Personality::on_tick`]: batches, snapshots, tickers by the second.
-    fn tick_ns(&self) -> u64;
+    /// When the feed wants [`Personality::on_tick`]: batches, snapshots, tickers by the second. `u64::MAX` for never.
+    fn tick_ns(&self) -> u64 {
+        u64::MAX
+    }
 
     /// Encodes what is due by the clock.
-    fn on_tick(&mut self, market: &Market, wanted: &Subscriptions, frames: &mut Frames);
+    fn on_tick(&mut self, market: &Market, wanted: &Subscriptions, frames: &mut Frames) {
+        let _ = (market, wanted, frames);
+    }
 
     /// The exchange's name of a stream that was subscribed to, for the ledger: `btcusdt@trade`.
     fn stream_name(&self, stream: StreamId) -> String;
@@ -452,7 +471,10 @@ pub trait Personality {
     }
 
     /// Answers a REST request.
-    fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response;
+    fn rest(&mut self, market: &Market, request: &Request<'_>, now_ns: u64) -> Response {
+        let _ = (market, request, now_ns);
+        Response::new(404, r#"{"message":"Not Found"}"#)
+    }
 }
 
 #[cfg(test)]

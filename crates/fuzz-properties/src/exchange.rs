@@ -5,6 +5,7 @@ use feedbench_exchange::inbound::{Arrival, Inbound};
 use feedbench_exchange::ledger::{Ledger, LedgerWriter, Sent};
 use feedbench_exchange::market::{Arrivals, Market, MarketConfig};
 use feedbench_exchange::personality::binance::Binance;
+use feedbench_exchange::personality::binary::{BinanceSbe, Itch};
 use feedbench_exchange::personality::bithumb::Bithumb;
 use feedbench_exchange::personality::bithumb_global::BithumbGlobal;
 use feedbench_exchange::personality::coinbase::Coinbase;
@@ -15,6 +16,7 @@ use feedbench_exchange::personality::kraken::Kraken;
 use feedbench_exchange::personality::{Incoming, Personality, Reply, Request};
 use feedbench_exchange::replay::{Pace, Recording, Replay};
 use feedbench_exchange::time::{ExchangeClock, MILLISECOND_NS};
+use feedbench_wire::frame::Opcode;
 use serde_json::value::RawValue;
 
 /// What a client's message of so many bytes may be answered with: its own text several times over (escaped), and the
@@ -35,7 +37,7 @@ fn market() -> Market {
 /// Calls `converse` with the personality that a byte chooses, and what WebSocket clients ask for.
 macro_rules! with_personality {
     ($choice:expr, $market:expr, $converse:path, $($argument:expr),*) => {
-        match $choice % 9 {
+        match $choice % 11 {
             0 => $converse(Binance::new($market), "/ws/btcusdt@trade", $($argument),*),
             1 => $converse(Coinbase::new($market), "/", $($argument),*),
             2 => $converse(CoinbaseAdvanced::new($market), "/", $($argument),*),
@@ -44,7 +46,9 @@ macro_rules! with_personality {
             5 => $converse(Gemini::new($market), "/v2/marketdata", $($argument),*),
             6 => $converse(GeminiStreams::new($market), "/?snapshot=-1", $($argument),*),
             7 => $converse(Bithumb::new($market), "/websocket/v1", $($argument),*),
-            _ => $converse(BithumbGlobal::new($market), "/message/realtime", $($argument),*),
+            8 => $converse(BithumbGlobal::new($market), "/message/realtime", $($argument),*),
+            9 => $converse(BinanceSbe::new($market), "/ws/btcusdt@trade", $($argument),*),
+            _ => $converse(Itch::new($market), "/ws/btcusdt@depth", $($argument),*),
         }
     };
 }
@@ -177,10 +181,14 @@ fn run_until_counting<P: Personality>(
 /// Delivers what was made; returns how many bytes went to anybody.
 fn deliver<P: Personality>(hub: &mut Hub<P>, now_ns: u64) -> usize {
     let mut bytes = 0;
+    let is_text = hub.personality().opcode() == Opcode::Text;
     hub.deliver(now_ns, |connection, _, parts| {
         assert_eq!(connection, ConnectionId(0));
         let payload = parts.concat();
-        assert_json(&payload);
+        if is_text {
+            assert_json(&payload);
+        }
+        assert!(!payload.is_empty());
         bytes += payload.len();
     });
     bytes

@@ -18,6 +18,17 @@ pub fn unix_ns() -> u64 {
     read_ns(ClockId::Realtime)
 }
 
+/// Both clocks at one moment, monotonic first: of several looks the one that took least, so that a thread that is
+/// interrupted between two readings does not take the clocks to be further apart than they are.
+pub fn both_ns() -> (u64, u64) {
+    let looks = (0..8).map(|_| {
+        let (before_ns, unix_ns, after_ns) = (monotonic_ns(), unix_ns(), monotonic_ns());
+        (after_ns - before_ns, before_ns.midpoint(after_ns), unix_ns)
+    });
+    let (_, at_ns, at_unix_ns) = looks.min().expect("there are eight");
+    (at_ns, at_unix_ns)
+}
+
 /// CPU time of the calling thread.
 pub fn thread_cpu_ns() -> u64 {
     read_ns(ClockId::ThreadCPUTime)

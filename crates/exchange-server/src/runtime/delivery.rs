@@ -44,13 +44,13 @@ impl Delivery<'_> {
         recipients: &[Recipient],
         meaning: Meaning,
     ) {
-        let transport = door.transport();
+        let (transport, opcode) = (door.transport(), door.opcode());
         let frame = door.frames().list()[index];
         let mut wire = std::mem::take(&mut self.sender.wire);
         let numbered = Frames::is_numbered(&frame);
         if transport == Transport::WebSocket && !numbered {
             let parts = door.frames().parts(&frame);
-            encode(&mut wire, [parts.0, parts.1, b""]);
+            encode(&mut wire, opcode, [parts.0, parts.1, b""]);
         }
         let mut digits = std::mem::take(&mut self.sender.digits);
         let sent_ns = monotonic_ns();
@@ -97,14 +97,14 @@ impl Delivery<'_> {
                     self.sender,
                     self.buffers,
                     (place, connection),
-                    (transport, payload),
+                    (transport, opcode, payload),
                     meaning,
                 );
                 continue;
             }
             if numbered {
                 let parts = door.frames().parts(&frame);
-                encode(&mut wire, [parts.0, &digits, parts.1]);
+                encode(&mut wire, opcode, [parts.0, &digits, parts.1]);
             }
             self.last = connection.generation;
             let Self {
@@ -136,13 +136,12 @@ impl Delivery<'_> {
     }
 }
 
-/// Writes a text frame over what is in `wire`.
+/// Writes a frame over what is in `wire`.
 #[inline]
-fn encode(wire: &mut Vec<u8>, parts: [&[u8]; 3]) {
+fn encode(wire: &mut Vec<u8>, opcode: Opcode, parts: [&[u8]; 3]) {
     let payload_bytes: usize = parts.iter().map(|part| part.len()).sum();
     let mut header = [0; MAXIMUM_HEADER_BYTES];
-    let header_bytes =
-        Header::message(Opcode::Text, payload_bytes as u64, None).encode(&mut header);
+    let header_bytes = Header::message(opcode, payload_bytes as u64, None).encode(&mut header);
     wire.clear();
     wire.extend_from_slice(&header[..header_bytes]);
     parts.iter().for_each(|part| wire.extend_from_slice(part));
@@ -182,7 +181,7 @@ fn spoil(
     sender: &mut Sender,
     buffers: &mut Buffers,
     (place, connection): (Place, &mut Connection),
-    (transport, payload): (Transport, [&[u8]; 3]),
+    (transport, opcode, payload): (Transport, Opcode, [&[u8]; 3]),
     meaning: Meaning,
 ) -> u64 {
     let Some(mut faulty) = connection.faulty.take() else {
@@ -205,7 +204,7 @@ fn spoil(
         let mut recipients = 0;
         if deed != Deed::LeaveOut {
             match transport {
-                Transport::WebSocket => encode(&mut wire, [payload, b"", b""]),
+                Transport::WebSocket => encode(&mut wire, opcode, [payload, b"", b""]),
                 Transport::Fix => payload.clone_into(&mut wire),
             }
             wire.truncate(wire.len() - payload.len() + sent_bytes);

@@ -1,7 +1,7 @@
 //! The thread from its opening to its end: what is due is done, then sockets and commands are served, then it sleeps or
 //! spins.
 
-use super::clock::{monotonic_ns, unix_ns};
+use super::clock::{both_ns, monotonic_ns};
 use super::config::{Limit, Pacing, RuntimeConfig};
 use super::connection::Buffers;
 use super::connections::Connections;
@@ -48,8 +48,9 @@ pub struct MarketThread {
     pub(super) opened_ns: Option<u64>,
     pub(super) market_config: Option<MarketConfig>,
     pub(super) clock: ExchangeClock,
-    /// How long it took to fill the market's books.
-    building_ns: u64,
+    /// On the machine's clock: when the exchange's clock showed its opening time. `None` if that is not the truth
+    /// anyway, or has yet to be seen.
+    opens_ns: Option<u64>,
     pub(super) fixed_clock: bool,
     pub(super) pacing: Pacing,
     pub(super) coalesce: bool,
@@ -99,20 +100,28 @@ impl MarketThread {
             what: "make an epoll set",
             source,
         })?;
-        let now_unix_ns = config.opened_unix_ns.unwrap_or_else(unix_ns);
-        let clock = ExchangeClock {
-            // A market that waits opens on a whole second of the same clock, so that what doors work out from the
-            // phase of its seconds stays right.
-            opened_unix_ns: match (config.wait_for_subscribers, config.opened_unix_ns) {
-                (1.., None) => now_unix_ns - now_unix_ns % SECOND_NS,
-                _ => now_unix_ns,
-            },
+        let mut clock = ExchangeClock {
+            opened_unix_ns: 0,
             skew_ns: config.clock_skew_ns,
             drift_ppb: config.clock_drift_ppb,
         };
-        let began_ns = monotonic_ns();
-        let market = open_market(config.market.as_ref(), clock)?;
-        let building_ns = monotonic_ns() - began_ns;
+        let mut market = match &config.market {
+            Some(config) => Market::open(config, clock)?,
+            None => Market::silent(clock),
+        };
+        // The two clocks are read together and once the books are filled, which can take a while; what the doors take
+        // to be made only makes the first events late.
+        let (now_ns, now_unix_ns) = both_ns();
+        let (opens_ns, opened_unix_ns) = match (config.opened_unix_ns, config.wait_for_subscribers)
+        {
+            (Some(opened_unix_ns), _) => (None, opened_unix_ns),
+            (None, 0) => (Some(now_ns), now_unix_ns),
+            // A market that waits opens on a whole second of the same clock, so that what doors work out from the
+            // phase of its seconds stays right.
+            (None, _) => (None, now_unix_ns - now_unix_ns % SECOND_NS),
+        };
+        market.set_opening(opened_unix_ns);
+        clock.opened_unix_ns = opened_unix_ns;
         let doors: Vec<Box<dyn Door>> =
             config.doors.into_iter().map(|make| make(&market)).collect();
         let is_paced = doors.iter().all(|door| door.is_paced());
@@ -141,7 +150,7 @@ impl MarketThread {
             market,
             doors,
             clock,
-            building_ns,
+            opens_ns,
             fixed_clock: config.opened_unix_ns.is_some(),
             pacing: if is_paced {
                 config.pacing
@@ -172,7 +181,7 @@ impl MarketThread {
     /// Until a limit, a command or an error ends it.
     pub fn run(mut self) -> Result<Totals, RuntimeError> {
         while !self.stopping {
-            let idle_ns = self.work()?;
+            let idle_ns = self.work();
             self.serve(idle_ns.min(UPKEEP_EVERY_NS))?;
             if monotonic_ns() >= self.upkeep_ns {
                 self.upkeep()?;
@@ -189,7 +198,7 @@ impl MarketThread {
         };
         let (before, watch) = (sent(self), Watch::start());
         loop {
-            let idle_ns = self.work()?;
+            let idle_ns = self.work();
             self.serve(idle_ns.min(UPKEEP_EVERY_NS))?;
             if let Some(rate) = watch.rate(sent(self) - before, length_ns) {
                 return Ok(rate);
@@ -210,18 +219,20 @@ impl MarketThread {
         }
     }
 
-    pub(super) fn open(&mut self) -> Result<(), RuntimeError> {
-        let mut now_ns = monotonic_ns();
-        if self.wait_for_subscribers > 0 && !self.fixed_clock {
-            let (at_ns, at_unix_ns) = (monotonic_ns(), unix_ns());
-            let opens_unix_ns = (at_unix_ns + 2 * self.building_ns).next_multiple_of(SECOND_NS);
-            self.clock.opened_unix_ns = opens_unix_ns;
-            self.market = open_market(self.market_config.as_ref(), self.clock)?;
-            now_ns = at_ns + (opens_unix_ns - at_unix_ns);
-        }
-        self.opened_ns = Some(now_ns);
-        self.begin_ledger(now_ns);
-        Ok(())
+    pub(super) fn open(&mut self) {
+        let opened_ns = match self.opens_ns {
+            Some(opens_ns) => opens_ns,
+            None if self.fixed_clock => monotonic_ns(),
+            None => {
+                let (at_ns, at_unix_ns) = both_ns();
+                let opens_unix_ns = at_unix_ns.next_multiple_of(SECOND_NS);
+                self.clock.opened_unix_ns = opens_unix_ns;
+                self.market.set_opening(opens_unix_ns);
+                at_ns + (opens_unix_ns - at_unix_ns)
+            }
+        };
+        self.opened_ns = Some(opened_ns);
+        self.begin_ledger(opened_ns);
     }
 
     fn begin_ledger(&mut self, opened_ns: u64) {
@@ -271,16 +282,6 @@ impl MarketThread {
         }
         Ok(totals)
     }
-}
-
-fn open_market(
-    config: Option<&MarketConfig>,
-    clock: ExchangeClock,
-) -> Result<Market, RuntimeError> {
-    Ok(match config {
-        Some(config) => Market::open(config, clock)?,
-        None => Market::silent(clock),
-    })
 }
 
 fn ledger_error(path: &std::path::Path) -> impl FnOnce(io::Error) -> RuntimeError + '_ {

@@ -2,7 +2,6 @@
 
 use super::clock::monotonic_ns;
 use super::config::Pacing;
-use super::handle::RuntimeError;
 use super::market_thread::MarketThread;
 use super::sender::Moment;
 use feedbench_exchange::hub::ConnectionId;
@@ -23,12 +22,12 @@ enum Due {
 
 impl MarketThread {
     /// Does what is due; returns how long the thread may sleep then.
-    pub(super) fn work(&mut self) -> Result<u64, RuntimeError> {
+    pub(super) fn work(&mut self) -> u64 {
         if self.opened_ns.is_none() {
             if self.subscribers() < self.wait_for_subscribers {
-                return Ok(u64::MAX);
+                return u64::MAX;
             }
-            self.open()?;
+            self.open();
         }
         let began_ns = monotonic_ns();
         loop {
@@ -37,7 +36,7 @@ impl MarketThread {
             if self.pacing == Pacing::Unpaced {
                 if due_ns == u64::MAX || self.is_held_up(now_ns) {
                     self.send_held();
-                    return Ok(u64::MAX);
+                    return u64::MAX;
                 }
             } else {
                 let to_go_ns = self
@@ -49,10 +48,10 @@ impl MarketThread {
                     self.send_held();
                 }
                 if to_go_ns > SPIN_ONLY_NS {
-                    return Ok(match self.pacing {
+                    return match self.pacing {
                         Pacing::Hybrid { spin_lead_ns } => to_go_ns.saturating_sub(spin_lead_ns),
                         _ => 0,
-                    });
+                    };
                 }
                 if to_go_ns > 0 {
                     // Nothing is heard of clients until then, so the event can be made while it is waited for.
@@ -66,7 +65,7 @@ impl MarketThread {
             self.carry_out(due_ns, due, now_ns);
             if self.stopping || now_ns - began_ns > LOOK_EVERY_NS {
                 self.send_held();
-                return Ok(0);
+                return 0;
             }
         }
     }

@@ -6,14 +6,16 @@ use serde_json::Value;
 use std::io::Write;
 use std::net::TcpStream;
 
-const PERSONALITIES: [&str; 8] = [
+const PERSONALITIES: [&str; 10] = [
     "binance",
+    "binance-sbe",
     "bithumb",
     "bithumb-global",
     "coinbase",
     "coinbase-advanced",
     "gemini",
     "gemini-streams",
+    "itch",
     "kraken",
 ];
 

@@ -8,3 +8,4 @@ mod rig;
 mod slow;
 mod stream;
 mod tls;
+mod wall_clock;

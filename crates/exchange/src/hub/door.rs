@@ -6,6 +6,7 @@ use crate::personality::{
     Frames, Incoming, Personality, Reply, Request, Response, StreamId, Transport,
 };
 use crate::time::ExchangeClock;
+use feedbench_wire::frame::Opcode;
 
 /// A [`Hub`], whichever its personality. One virtual call for an event and for a frame, none for a subscriber.
 pub trait Door {
@@ -14,6 +15,9 @@ pub trait Door {
 
     /// See [`Personality::transport`].
     fn transport(&self) -> Transport;
+
+    /// See [`Personality::opcode`].
+    fn opcode(&self) -> Opcode;
 
     /// See [`Hub::open`].
     fn open(
@@ -123,6 +127,10 @@ impl<P: Personality> Door for Hub<P> {
 
     fn transport(&self) -> Transport {
         self.personality.transport()
+    }
+
+    fn opcode(&self) -> Opcode {
+        self.personality.opcode()
     }
 
     fn open(

@@ -108,6 +108,17 @@ impl Statistics {
         }
     }
 
+    /// The market opens at another time than was said when it was made; nothing but its first trade was counted yet.
+    pub fn set_opening(&mut self, opened_unix_ns: u64) {
+        self.opened_unix_ns = opened_unix_ns;
+        self.minutes.clear();
+        self.seconds.clear();
+        self.settled = None;
+        if let Some(first) = self.last.take() {
+            self.add(&first);
+        }
+    }
+
     /// Counts a trade.
     pub fn add(&mut self, trade: &Trade) {
         let candle = Candle::of(trade);

@@ -4,9 +4,9 @@
 //! order of keys as in a recording of 2024-08-08. The futures' kline path is the same stream under another host.
 
 mod feed;
-mod limiter;
+pub(super) mod limiter;
 mod message;
-mod rest;
+pub(super) mod rest;
 mod session;
 mod stream;
 
@@ -15,18 +15,19 @@ use crate::hub::Subscriptions;
 use crate::market::{Event, Instrument, Market};
 use feed::Feed;
 use limiter::Limiter;
+pub(super) use session::Find;
 pub use session::{Session, SessionLimits};
 use std::collections::HashMap;
 
 /// How the symbols are called, and back.
-struct Names {
-    upper: Vec<String>,
-    lower: Vec<String>,
-    by_lower: HashMap<String, u32>,
+pub(super) struct Names {
+    pub(super) upper: Vec<String>,
+    pub(super) lower: Vec<String>,
+    pub(super) by_lower: HashMap<String, u32>,
 }
 
 impl Names {
-    fn new(market: &Market) -> Self {
+    pub(super) fn new(market: &Market) -> Self {
         let name =
             |instrument: &Instrument| format!("{}{}", instrument.base, instrument.quote_as("USDT"));
         let upper: Vec<String> = market
@@ -70,8 +71,15 @@ impl Binance {
 
     /// Number of a stream by its name, as a connection with these settings gets it.
     pub fn stream(&self, name: &str, combined: bool, microseconds: bool) -> Option<StreamId> {
-        stream::Stream::parse(name, &self.names.by_lower)
-            .map(|stream| stream.id(combined, microseconds))
+        find(&self.names)(name, combined, microseconds)
+    }
+}
+
+/// All streams of these symbols.
+fn find(names: &Names) -> impl Fn(&str, bool, bool) -> Option<StreamId> + '_ {
+    |name, combined, microseconds| {
+        let stream = stream::Stream::parse(name, &names.by_lower)?;
+        Some(stream.id(combined, microseconds))
     }
 }
 
@@ -90,7 +98,7 @@ impl Personality for Binance {
         replies: &mut Vec<Reply>,
     ) -> Result<Session, Response> {
         let _ = market;
-        Session::open(&self.names.by_lower, self.limits, request, now_ns, replies)
+        Session::open(&find(&self.names), self.limits, request, now_ns, replies)
     }
 
     fn on_message(
@@ -101,7 +109,7 @@ impl Personality for Binance {
         now_ns: u64,
         replies: &mut Vec<Reply>,
     ) {
-        session.on_message(&self.names.by_lower, incoming, now_ns, replies);
+        session.on_message(&find(&self.names), incoming, now_ns, replies);
     }
 
     fn deadline_ns(&self, session: &Session) -> u64 {
@@ -116,10 +124,6 @@ impl Personality for Binance {
         replies: &mut Vec<Reply>,
     ) {
         session.on_deadline(market.clock(), now_ns, replies);
-    }
-
-    fn number(&self, _session: &mut Session, _now_ns: u64) -> u64 {
-        0
     }
 
     fn on_event(

@@ -112,10 +112,6 @@ impl Personality for BithumbGlobal {
         session.on_deadline(replies);
     }
 
-    fn number(&self, _session: &mut Session, _now_ns: u64) -> u64 {
-        0
-    }
-
     fn on_event(
         &mut self,
         market: &Market,

@@ -137,10 +137,6 @@ impl Personality for Coinbase {
         session.on_deadline(replies);
     }
 
-    fn number(&self, _session: &mut Session, _now_ns: u64) -> u64 {
-        0
-    }
-
     fn on_event(
         &mut self,
         market: &Market,

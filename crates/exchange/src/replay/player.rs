@@ -313,23 +313,6 @@ impl Personality for Replay {
         replies.push(Reply::Text(answer.into_bytes()));
     }
 
-    fn deadline_ns(&self, _session: &Session) -> u64 {
-        u64::MAX
-    }
-
-    fn on_deadline(
-        &mut self,
-        _market: &Market,
-        _session: &mut Session,
-        _now_ns: u64,
-        _replies: &mut Vec<Reply>,
-    ) {
-    }
-
-    fn number(&self, _session: &mut Session, _now_ns: u64) -> u64 {
-        0
-    }
-
     fn on_event(
         &mut self,
         _market: &Market,

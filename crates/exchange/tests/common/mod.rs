@@ -5,6 +5,7 @@ use feedbench_exchange::hub::{ConnectionId, Hub};
 use feedbench_exchange::market::{Arrivals, Event, Market, MarketConfig};
 use feedbench_exchange::personality::{Incoming, Personality, Reply, Request, Response};
 use feedbench_exchange::time::ExchangeClock;
+use feedbench_wire::frame::Opcode;
 use serde_json::Value;
 
 /// 2021-04-17 16:43:37.075687 UTC
@@ -14,6 +15,7 @@ pub const OPENED_UNIX_NS: u64 = 1_618_677_817_075_687_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Got {
     Text(String),
+    Binary(Vec<u8>),
     Ping(Vec<u8>),
     Close(u16, &'static str),
 }
@@ -113,9 +115,14 @@ impl<P: Personality> Rig<P> {
 
     fn deliver(&mut self) {
         let (got, now_ns) = (&mut self.got, self.now_ns);
+        let is_text = self.hub.personality().opcode() == Opcode::Text;
         self.hub.deliver(now_ns, |connection, _, parts| {
-            let text = String::from_utf8(parts.concat()).unwrap();
-            got[connection.0 as usize].push((now_ns, Got::Text(text)));
+            let payload = parts.concat();
+            let message = match is_text {
+                true => Got::Text(String::from_utf8(payload).unwrap()),
+                false => Got::Binary(payload),
+            };
+            got[connection.0 as usize].push((now_ns, message));
         });
     }
 
@@ -174,6 +181,18 @@ impl<P: Personality> Rig<P> {
                 _ => None,
             });
         texts.collect()
+    }
+
+    /// The binary messages, with the time.
+    pub fn binary(&self, connection: ConnectionId) -> Vec<(u64, Vec<u8>)> {
+        let messages =
+            self.got[connection.0 as usize]
+                .iter()
+                .filter_map(|(at_ns, got)| match got {
+                    Got::Binary(payload) => Some((*at_ns, payload.clone())),
+                    _ => None,
+                });
+        messages.collect()
     }
 
     pub fn json(&self, connection: ConnectionId) -> Vec<Value> {

@@ -1,13 +1,11 @@
 //! One WebSocket connection: its subscriptions, its requests, its pings, its end.
 
 use super::super::limits::Window;
-use super::super::{percent_decoded, Incoming, Reply, Request, Response};
-use super::stream::Stream;
+use super::super::{percent_decoded, Incoming, Reply, Request, Response, StreamId};
 use crate::encode::Encode;
 use crate::time::{ExchangeClock, DAY_NS, MILLISECOND_NS, SECOND_NS};
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::HashMap;
 
 /// What the exchange demands of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +71,13 @@ pub struct Session {
     ended: bool,
 }
 
-type Symbols = HashMap<String, u32>;
+/// Number of a stream by its name, as a connection gets it that is combined or not and wants microseconds or not.
+pub type Find<'a> = &'a dyn Fn(&str, bool, bool) -> Option<StreamId>;
 
 impl Session {
     /// Any path below `/ws` and `/stream` is accepted, with names that exist or not: clients connect to `/ws/0`.
-    pub(super) fn open(
-        symbols: &Symbols,
+    pub(in super::super) fn open(
+        find: Find<'_>,
         limits: SessionLimits,
         request: &Request<'_>,
         now_ns: u64,
@@ -111,36 +110,32 @@ impl Session {
             .filter(|name| !name.is_empty())
             .take(limits.streams)
         {
-            session.subscribe(symbols, name, replies);
+            session.subscribe(find, name, replies);
         }
         Ok(session)
     }
 
-    fn subscribe(&mut self, symbols: &Symbols, name: &str, replies: &mut Vec<Reply>) {
+    fn subscribe(&mut self, find: Find<'_>, name: &str, replies: &mut Vec<Reply>) {
         if self.streams.iter().any(|stream| stream == name) {
             return;
         }
         self.streams.push(name.to_owned());
-        if let Some(stream) = Stream::parse(name, symbols) {
-            replies.push(Reply::Subscribe(
-                stream.id(self.combined, self.microseconds),
-            ));
-        }
+        replies.extend(self.number(find, name).map(Reply::Subscribe));
     }
 
-    fn unsubscribe(&mut self, symbols: &Symbols, name: &str, replies: &mut Vec<Reply>) {
+    fn unsubscribe(&mut self, find: Find<'_>, name: &str, replies: &mut Vec<Reply>) {
         self.streams.retain(|stream| stream != name);
-        if let Some(stream) = Stream::parse(name, symbols) {
-            replies.push(Reply::Unsubscribe(
-                stream.id(self.combined, self.microseconds),
-            ));
-        }
+        replies.extend(self.number(find, name).map(Reply::Unsubscribe));
+    }
+
+    fn number(&self, find: Find<'_>, name: &str) -> Option<StreamId> {
+        find(name, self.combined, self.microseconds)
     }
 
     /// Takes what the client sent. After the end it says nothing more.
-    pub(super) fn on_message(
+    pub(in super::super) fn on_message(
         &mut self,
-        symbols: &Symbols,
+        find: Find<'_>,
         incoming: Incoming<'_>,
         now_ns: u64,
         replies: &mut Vec<Reply>,
@@ -169,14 +164,14 @@ impl Session {
                 }
             }
             Incoming::Text(text) | Incoming::Binary(text) => {
-                let answer = self.command(symbols, text, replies);
+                let answer = self.command(find, text, replies);
                 replies.push(Reply::Text(answer));
             }
         }
     }
 
     /// Carries a command out and returns its answer.
-    fn command(&mut self, symbols: &Symbols, text: &[u8], replies: &mut Vec<Reply>) -> Vec<u8> {
+    fn command(&mut self, find: Find<'_>, text: &[u8], replies: &mut Vec<Reply>) -> Vec<u8> {
         let Command { method, params, id } = match serde_json::from_slice(text) {
             Ok(command) => command,
             Err(error) if error.is_data() => {
@@ -207,7 +202,7 @@ impl Session {
                 if matches!(method, Method::Unsubscribe) {
                     names
                         .iter()
-                        .for_each(|name| self.unsubscribe(symbols, name, replies));
+                        .for_each(|name| self.unsubscribe(find, name, replies));
                     return result(&Value::Null, &id);
                 }
                 let more = names
@@ -219,7 +214,7 @@ impl Session {
                 }
                 names
                     .iter()
-                    .for_each(|name| self.subscribe(symbols, name, replies));
+                    .for_each(|name| self.subscribe(find, name, replies));
                 result(&Value::Null, &id)
             }
             Method::ListSubscriptions => result(&Value::from(self.streams.clone()), &id),
@@ -237,7 +232,7 @@ impl Session {
             },
             Method::SetProperty => match params.as_slice() {
                 [Value::String(name), Value::Bool(combined)] if name == "combined" => {
-                    self.set_combined(symbols, *combined, replies);
+                    self.set_combined(find, *combined, replies);
                     result(&Value::Null, &id)
                 }
                 [Value::String(name), _] if name == "combined" => {
@@ -255,23 +250,16 @@ impl Session {
         }
     }
 
-    fn set_combined(&mut self, symbols: &Symbols, combined: bool, replies: &mut Vec<Reply>) {
-        let streams: Vec<Stream> = self
-            .streams
-            .iter()
-            .filter_map(|name| Stream::parse(name, symbols))
-            .collect();
-        for stream in &streams {
-            replies.push(Reply::Unsubscribe(
-                stream.id(self.combined, self.microseconds),
-            ));
-        }
+    fn set_combined(&mut self, find: Find<'_>, combined: bool, replies: &mut Vec<Reply>) {
+        let numbers = |session: &Self| -> Vec<StreamId> {
+            let names = session.streams.iter();
+            names
+                .filter_map(|name| session.number(find, name))
+                .collect()
+        };
+        replies.extend(numbers(self).into_iter().map(Reply::Unsubscribe));
         self.combined = combined;
-        for stream in &streams {
-            replies.push(Reply::Subscribe(
-                stream.id(self.combined, self.microseconds),
-            ));
-        }
+        replies.extend(numbers(self).into_iter().map(Reply::Subscribe));
     }
 
     fn pong_due_ns(&self) -> u64 {
@@ -281,7 +269,7 @@ impl Session {
     }
 
     /// The next ping, the last moment for a pong, or the connection's old age.
-    pub(super) fn deadline_ns(&self) -> u64 {
+    pub(in super::super) fn deadline_ns(&self) -> u64 {
         if self.ended {
             return u64::MAX;
         }
@@ -291,7 +279,7 @@ impl Session {
     }
 
     /// Pings, or ends the connection.
-    pub(super) fn on_deadline(
+    pub(in super::super) fn on_deadline(
         &mut self,
         clock: &ExchangeClock,
         now_ns: u64,
