@@ -175,7 +175,7 @@ class Load:
         return cls(
             pacer=Market(feed.arrivals, feed.rate_per_s),
             connections=1,
-            path=feed.path,
+            path=next(iter(feed.doors.values())),
             payload=Payload(EVENTS),
             offer_deflate=False,
             client=EXCHANGE,

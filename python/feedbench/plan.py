@@ -17,7 +17,10 @@ from feedbench.protocol import Expect, Gates, Protocol
 from feedbench.spelling import FactorValue
 
 __all__ = [
+    "ACCESS",
+    "LISTENED",
     "LOCAL",
+    "POLLED",
     "Block",
     "Cell",
     "Condition",
@@ -38,6 +41,8 @@ __all__ = [
 ]
 
 Copy = Literal["sentinel", "control"]
+# Cells of a feed in which some are polled and others listen say which; the two are never compared.
+ACCESS, LISTENED, POLLED = "access", "listened", "polled"
 
 
 @dataclass(frozen=True)

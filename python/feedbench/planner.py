@@ -7,14 +7,17 @@ a cell is one process under one condition. What cannot be done is left out by na
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from feedbench.block_design import make_blocks
 from feedbench.feed.settings import EXCHANGE_FACTOR, Feed, exchange_name
 from feedbench.load import ENGINE, EXCHANGE, OWN, Load
 from feedbench.plan import (
+    ACCESS,
+    LISTENED,
     LOCAL,
+    POLLED,
     Block,
     Cell,
     Condition,
@@ -285,7 +288,22 @@ def _cells(
                 factors={name: every[name] for name in scenario.factors},
             )
         )
-    return tuple(cells), skipped
+    return _with_access(cells, conditions, registry), skipped
+
+
+def _with_access(
+    cells: Sequence[Cell], conditions: Sequence[Condition], registry: Registry
+) -> tuple[Cell, ...]:
+    """The cells of a feed with how each comes by events, where they do it differently."""
+    loads = {condition.id: condition.load for condition in conditions}
+    found = {
+        cell.id: _access(registry.get(cell.target), loads[cell.condition])
+        for cell in cells
+        if loads[cell.condition].feed is not None
+    }
+    if len(set(found.values())) < 2:
+        return tuple(cells)
+    return tuple(replace(cell, factors={**cell.factors, ACCESS: found[cell.id]}) for cell in cells)
 
 
 def _comparable(scenario: Scenario, cells: Sequence[Cell]) -> tuple[tuple[Cell, ...], list[Skipped]]:
@@ -323,11 +341,22 @@ def _lack(target: Target, load: Load, registry: Registry) -> str | None:
 
 
 def _feed_lack(target: Target, load: Load) -> str | None:
-    if target.feed_client_command is None:
+    if not target.doors:
         return "it is no feed client"
-    if load.feed is not None and load.feed.tls and "wss" not in target.speaks:
+    if load.feed is None:
+        return None
+    door = load.feed.door_of(target.doors)
+    if door is None:
+        return f"{load.feed.exchange} has no door that it uses ({', '.join(target.doors)})"
+    if load.feed.tls and door == "ws" and "wss" not in target.speaks:
         return "it does not speak wss"
     return None
+
+
+def _access(target: Target, load: Load) -> str:
+    """How a client comes by events: ages of what is told on asking are another quantity (METHODOLOGY.md)."""
+    assert load.feed is not None, "the plan is of feeds"
+    return POLLED if load.feed.door_of(target.doors) == "rest" else LISTENED
 
 
 def _rounds(
@@ -392,7 +421,8 @@ def _pair(copy: Copy, scenario: Scenario, fixed: Factors, cells: Sequence[Cell])
     for candidate in cells:
         if candidate.copy != copy:
             continue
-        if any(candidate.factors[name] != fixed[name] for name in scenario.engine_factors if name in fixed):
+        shared = [*scenario.engine_factors, ACCESS]
+        if any(candidate.factors[name] != fixed[name] for name in shared if name in fixed):
             continue
         for original in cells:
             same = original.target == candidate.target and original.factors == candidate.factors

@@ -8,7 +8,7 @@ from typing import Any
 
 from feedbench.document import Problem, TomlDocument, value_problems
 from feedbench.feed.received import SUFFIXES
-from feedbench.feed.settings import EXCHANGE_FACTOR, FEED_DEFAULTS, exchange_name
+from feedbench.feed.settings import EXCHANGE_FACTOR, FEED_DEFAULTS, exchange_name, open_doors
 from feedbench.load import ENGINE, LOAD_DEFAULTS, OWN, STAMP, STAMP_PATH
 from feedbench.registry import Registry
 from feedbench.spelling import in_id, spelled
@@ -40,7 +40,7 @@ def problems(
     yield from _factor_value_problems(content, targets)
     yield from _knob_problems(content, targets)
     if "feed" in content:
-        yield from _feed_problems(content, stated)
+        yield from _feed_problems(content, targets, stated)
     else:
         yield from _pacer_problems(content, stated)
         yield from _client_problems(content, registry)
@@ -90,7 +90,9 @@ def chosen(content: Content, registry: Registry) -> list[Target]:
 
 
 def _has_role(content: Content, target: Target) -> bool:
-    return target.feed_client_command is not None if "feed" in content else "server" in target.roles
+    if "feed" in content:
+        return not open_doors(content["feed"]["exchanges"]).isdisjoint(target.doors)
+    return "server" in target.roles
 
 
 def _varies(target: Target, knob: str, values: list[str]) -> bool:
@@ -100,7 +102,9 @@ def _varies(target: Target, knob: str, values: list[str]) -> bool:
 
 def _role_problems(content: Content, chosen: list[Target]) -> Iterator[Problem]:
     names = [target.name for target in chosen]
-    role = "feed client" if "feed" in content else "server"
+    role = _role_wanted(content)
+    if "feed" in content and not open_doors(content["feed"]["exchanges"]):
+        return  # nobody could have this role, which is told of the exchange
     if not names:
         yield Problem(
             ("targets",),
@@ -180,7 +184,41 @@ def _knob_value_problems(
         yield Problem(path, f'no target here takes {name} = "{text}"', nearest(text, allowed))
 
 
-def _feed_problems(content: Content, stated: Mapping[str, set[str]]) -> Iterator[Problem]:
+def _role_wanted(content: Content) -> str:
+    """In words, for what can't be measured this way."""
+    if "feed" not in content:
+        return "server"
+    words = {"ws": "feed client", "fix": "FIX client", "rest": "poller"}
+    doors = open_doors(content["feed"]["exchanges"])
+    return " or ".join(word for door, word in words.items() if door in doors) or "feed client"
+
+
+def _door_problems(
+    index: int, exchange: Mapping[str, Any], content: Content, chosen: list[Target]
+) -> Iterator[Problem]:
+    """An exchange has a door; what polls tell is known from what others listen to on the same market."""
+    at: tuple[str | int, ...] = ("feed", "exchanges", index)
+    doors = open_doors([exchange])
+    if not doors:
+        yield Problem(at, "no door of this exchange is open", 'say path = "…", fix = "…" or rest = "…"')
+    if "subscribe" in exchange and "ws" not in doors:
+        yield Problem((*at, "subscribe"), "nobody subscribes: no WebSocket is open", 'say path = "…"')
+    if ("rest" in exchange) != ("newest" in exchange):
+        yield Problem(
+            at, "what polls tell needs both", "say rest, and newest: the number's key in the answer"
+        )
+    listening = doors - {"rest"}
+    if "rest" in doors and all(listening.isdisjoint(target.doors) for target in chosen):
+        yield Problem(
+            (*at, "rest"),
+            "nobody here listens, and the ledger tells births of what somebody listens to",
+            "leave a feed client or a FIX client in",
+        )
+
+
+def _feed_problems(
+    content: Content, chosen: list[Target], stated: Mapping[str, set[str]]
+) -> Iterator[Problem]:
     """Exchanges must be told apart; a record is what a feed client is measured by."""
     for key in sorted(stated["load"]):
         yield Problem(("load", key), "an exchange drives feed clients, not the engine", "leave [load] out")
@@ -195,6 +233,7 @@ def _feed_problems(content: Content, stated: Mapping[str, set[str]]) -> Iterator
                 yield Problem(
                     ("feed", "exchanges", index, key), f'"{key}" stands here and in [factors]', "say it once"
                 )
+        yield from _door_problems(index, exchange, content, chosen)
     for table, sinks in (
         ("knobs", [content["knobs"].get("sink", "stamps")]),
         ("factors", content["factors"].get("sink", ())),

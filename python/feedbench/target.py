@@ -28,6 +28,8 @@ LAUNCH_KNOBS = {BUILD_MODE, *SERVER_KNOBS}
 
 Command = tuple[str, ...]
 NeedKind = Literal["tool", "library", "header"]
+# A way into an exchange's market: a WebSocket and a FIX session listen, REST asks again and again.
+Door = Literal["ws", "fix", "rest"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,16 @@ class Target:
     @property
     def id(self) -> str:
         return target_id(self.name)
+
+    @property
+    def doors(self) -> tuple[Door, ...]:
+        """Through which it can follow an exchange, the first preferred: as it listens, or else as it asks."""
+        listening: tuple[Door, ...] = () if self.feed_client_command is None else (self._listening_door,)
+        return (*listening, *(("rest",) if self.poller_command is not None else ()))
+
+    @property
+    def _listening_door(self) -> Door:
+        return "fix" if "fix" in self.speaks else "ws"
 
     @property
     def on_hold(self) -> bool:

@@ -34,7 +34,8 @@ from feedbench.findings import (
     SentinelFinding,
 )
 from feedbench.findings.comparison import Margin, Outcome
-from feedbench.plan import Cell, Plan, Question
+from feedbench.findings.question import Quantity
+from feedbench.plan import ACCESS, POLLED, Cell, Plan, Question
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def answer(
         compare=question.compare,
         quantiles=plan.protocol.quantiles,
         blocks_used=len(used),
-        quantity="event_age" if plan.is_of_feeds else "round_trip",
+        quantity=_quantity(plan, question),
         blocks_dropped=_dropped(rounds),
         ranking=() if trust.withheld else _ranking(plan, question, bases, measured, decisions),
         withheld=trust.withheld,
@@ -112,6 +113,13 @@ def answer(
         control=control,
         gates=gates.summarize(rounds, asdict(plan.gates)),
     )
+
+
+def _quantity(plan: Plan, question: Question) -> Quantity:
+    """What its cells are compared by: one quantity, since the planner keeps the others apart."""
+    if not plan.is_of_feeds:
+        return "round_trip"
+    return "polled_age" if question.fixed.get(ACCESS) == POLLED else "event_age"
 
 
 def judge_trust(

@@ -130,7 +130,7 @@ def _feed_rates(
     path = Path(what) if is_file else project.scenarios / "feeds" / "breaking-rate.toml"
     search = FeedSearch(read_market(path, project, registry), limit, measure_ns, most, precision, repeats)
     names = search.scenario.targets if is_file else (registry.get(what).name,)
-    known = [name for name in names if registry.get(name).feed_client_command is not None]
+    known = [name for name in names if "ws" in registry.get(name).doors]
     if not known:
         raise FeedbenchError(
             "it is no feed client", where=what, hint="feedbench targets --role client lists them"

@@ -71,7 +71,17 @@ def chosen(registry: Registry, filters: list[str]) -> list[Target]:
     """Those that the filters name, there is something to start of, and are built; FeedbenchError when there
     is none.
     """
-    able = [target for target in registry.select(filters) if roles(target) and not target.on_hold]
+    active = [target for target in registry.select(filters) if not target.on_hold]
+    able = [target for target in active if roles(target)]
+    if filters:
+        for target in active:
+            if target not in able:
+                say(f"{target.name}: no cases for its door ({', '.join(target.doors) or 'none'})")
+    if not able and filters:
+        raise FeedbenchError(
+            "there are no cases for any of these",
+            hint="pytest tests/targets asks of FIX clients and pollers what their contract says",
+        )
     built = [target for target in able if registry.states[target.name].state == "built"]
     if not built:
         names = " ".join(filters)

@@ -1,4 +1,4 @@
-"""Starts a feed client: the study's four arguments, all else in its environment (spec/feed.md)."""
+"""Starts a feed client or a poller: the study's four arguments, more in the environment (spec/feed.md)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from feedbench.errors import TargetError
 from feedbench.host.process import ending, has_ended, own_preparation
 from feedbench.launch import UNSUPPORTED_STATUS, UnsupportedError, log_tail
 from feedbench.paths import Project
-from feedbench.target import LAUNCH_KNOBS, Target
+from feedbench.target import LAUNCH_KNOBS, Door, Target
 
 POLL_S = 0.005
 # Header and the first record, which says that the handshake is done.
 CONNECTED_BYTES = 16 + 24
+# A poller says so before it asks: what shows that it is under way is the first answer, however short.
+ANSWERED_BYTES = CONNECTED_BYTES + 24 + 12
 
 
 @dataclass(frozen=True)
 class Address:
-    """The four arguments. `host` begins with `ws://`, or is a bare name for wss."""
+    """The four arguments. `host` begins with `ws://` (`fix://`, `http://`), or is a bare name for TLS."""
 
     exchange: str
     host: str
@@ -48,9 +50,11 @@ class FeedClient:
     sink: str
     port: int
     started_ns: int
+    door: Door = "ws"
 
     def wait_connected(self, *, deadline_s: float) -> int:
-        """Nanoseconds from its start until its handshake was done; TargetError when it did not get there.
+        """Nanoseconds from its start until its handshake, logon or first answer was done; TargetError when it
+        did not get there.
 
         A database does not tell when the handshake was done: there an established TCP connection has to do.
         """
@@ -69,7 +73,8 @@ class FeedClient:
 
     def _is_connected(self) -> bool:
         if self.sink == "stamps":
-            return self.output.exists() and self.output.stat().st_size >= CONNECTED_BYTES
+            enough = ANSWERED_BYTES if self.door == "rest" else CONNECTED_BYTES
+            return self.output.exists() and self.output.stat().st_size >= enough
         try:
             process = psutil.Process(self.process.pid)
             members = [process, *process.children(recursive=True)]
@@ -104,18 +109,22 @@ def start_client(
     settings: Mapping[str, str | None],
     cpus: Sequence[int] = (),
     arguments: Sequence[str] | None = None,
+    door: Door = "ws",
 ) -> FeedClient:
-    """Starts it; its record goes to `output`. `settings` are variables of the contract that are no knobs,
-    by their names without FEEDBENCH_ in small letters; None leaves one unset. `arguments` instead of the
-    address try what a client makes of wrong ones. TargetError when the program
-    can't be started, UnsupportedError when it is no feed client.
+    """Starts it; its record goes to `output`. At the door `rest` it is a poller. `settings` are variables of
+    the contract that are no knobs, by their names without FEEDBENCH_ in small letters; None leaves one
+    unset. `arguments` instead of the address try what a client makes of wrong ones. TargetError when the
+    program can't be started, UnsupportedError when it is none of that kind.
     """
-    if target.feed_client_command is None:
-        raise UnsupportedError("it is no feed client", where=target.name)
+    program = target.poller_command if door == "rest" else target.feed_client_command
+    if program is None:
+        raise UnsupportedError(
+            "it is no poller" if door == "rest" else "it is no feed client", where=target.name
+        )
     sink = knobs.get("sink", "stamps")
     given = {name: value for name, value in settings.items() if value is not None}
     given |= {knob: value for knob, value in knobs.items() if knob not in LAUNCH_KNOBS}
-    command = fill(target.feed_client_command, target=target, project=project, mode=target.build_mode(knobs))
+    command = fill(program, target=target, project=project, mode=target.build_mode(knobs))
     started_ns = time.monotonic_ns()
     with log.open("ab") as said:
         try:
@@ -131,12 +140,15 @@ def start_client(
             )
         except OSError as error:
             raise TargetError(f"cannot start {command[0]}: {error.strerror}", where=target.name) from error
-    return FeedClient(target, process, output, log, sink, address.port, started_ns)
+    return FeedClient(target, process, output, log, sink, address.port, started_ns, door)
 
 
-def settings_of(*, subscribe: Sequence[str] = (), ca_file: Any = None) -> dict[str, str | None]:
+def settings_of(
+    *, subscribe: Sequence[str] = (), ca_file: Any = None, poll_interval_ns: int | None = None
+) -> dict[str, str | None]:
     """What a client is told of its connection beside the four arguments."""
     return {
+        "poll_interval_ns": None if poll_interval_ns is None else str(poll_interval_ns),
         "subscribe": "\n".join(subscribe) or None,
         "ca_file": None if ca_file is None else str(ca_file),
     }

@@ -18,6 +18,7 @@ from feedbench.feed.client import Address
 from feedbench.feed.settings import Feed
 from feedbench.host.process import end_process, own_preparation
 from feedbench.launch import log_tail
+from feedbench.target import Door
 
 READY_DEADLINE_S = 30.0
 END_GRACE_S = 5.0
@@ -25,17 +26,28 @@ END_GRACE_S = 5.0
 TLS_NAME = "localhost"
 
 
+# How a domain begins that a client of the door calls without TLS, and the door's keys in the exchange's urls.
+SCHEMES: Mapping[Door, str] = {"ws": "ws", "fix": "fix", "rest": "http"}
+PLAIN_URLS: Mapping[Door, str] = {"ws": "ws", "fix": "fix", "rest": "rest"}
+TLS_URLS: Mapping[Door, str] = {"ws": "wss", "fix": "fix_tls", "rest": "rest_tls"}
+
+
 @dataclass(frozen=True)
 class Exchange:
-    """A running exchange. `ca_file` is who vouches for it, where wss is asked for."""
+    """A running exchange. `urls` are its personality's; `ca_file` vouches for it, where TLS is asked for."""
 
     process: subprocess.Popen[bytes]
-    port: int
+    urls: Mapping[str, str | None]
     ca_file: Path | None
 
-    def address(self, feed: Feed) -> Address:
-        host = TLS_NAME if feed.tls else "ws://127.0.0.1"
-        return Address(feed.exchange, host, self.port, feed.path)
+    def address(self, feed: Feed, door: Door = "ws") -> Address:
+        """What a client of this door is told; EngineError where the personality has no such door."""
+        url = self.urls.get((TLS_URLS if feed.tls else PLAIN_URLS)[door])
+        port = urlsplit(url).port if url else None
+        if port is None:
+            raise EngineError(f"the exchange {feed.personality} has no door for {door}")
+        host = TLS_NAME if feed.tls else f"{SCHEMES[door]}://127.0.0.1"
+        return Address(feed.exchange, host, port, feed.doors[door])
 
 
 @contextmanager
@@ -98,6 +110,4 @@ def _first_line(process: subprocess.Popen[bytes], log: Path) -> Mapping[str, Any
 
 
 def _exchange(process: subprocess.Popen[bytes], told: Mapping[str, Any], feed: Feed) -> Exchange:
-    port = urlsplit(told["urls"][feed.personality]["ws"]).port
-    assert port is not None
-    return Exchange(process, port, Path(told["ca"]) if feed.tls else None)
+    return Exchange(process, told["urls"][feed.personality], Path(told["ca"]) if feed.tls else None)

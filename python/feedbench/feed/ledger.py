@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feedbench.errors import RunDirectoryError
+from feedbench.target import Door
 
 MAGIC = b"FBLEDGER"
 VERSION = 1
@@ -37,8 +38,11 @@ MESSAGE = np.dtype(
         ("checksum", "<u4"),
     ]
 )
+FIX_WORD = "fix"
 _CHECKED_BYTES = 60
 _MESSAGE, _NAME, _END = 1, 2, 3
+# Over FIX each session puts a header of its own before what all get, and a CheckSum behind it.
+_FIX_BEGINNING, _FIX_BODY, _FIX_END = b"8=FIX", b"\x01268=", b"\x0110="
 # Numbers that an exchange counts for each connection; length and CRC leave their digits out.
 _PER_CONNECTION = re.compile(rb'("(?:sequence_num|socket_sequence)":)\d+')
 
@@ -54,14 +58,21 @@ class Ledger:
     names: Mapping[int, str]
     complete: bool
 
-    def is_for(self, connection: int) -> NDArray[np.bool_]:
+    def is_for(self, connection: int, door: Door = "ws") -> NDArray[np.bool_]:
         """For each message whether that connection was sent it; without what a planted gap kept from all.
 
-        All of a run's connections are taken to have subscribed to the same streams.
+        All of a run's connections through one door are taken to have subscribed to the same streams.
         """
         to = self.messages["connection"]
         mine: NDArray[np.bool_] = (to == connection) | (to == ALL_SUBSCRIBERS)
-        return mine & (self.messages["recipients"] > 0)
+        is_fix: NDArray[np.bool_] = np.isin(self.messages["stream"], self._fix_streams)
+        through: NDArray[np.bool_] = is_fix if door == "fix" else ~is_fix
+        return mine & through & (self.messages["recipients"] > 0)
+
+    @property
+    def _fix_streams(self) -> list[int]:
+        """Their names have the door's behind the personality's: `binance fix BTCUSDT trades`."""
+        return [stream for stream, name in self.names.items() if name.split(" ", 2)[1:2] == [FIX_WORD]]
 
     def of_connection(self, connection: int) -> NDArray[np.void]:
         """What that connection was sent."""
@@ -116,7 +127,12 @@ def _names(records: NDArray[np.void]) -> dict[int, str]:
 
 
 def shared_part(payload: bytes) -> bytes:
-    """A payload without what the exchange numbers for each connection, as the ledger knows it."""
+    """A payload without what the exchange numbers for each connection, as the ledger knows it: over FIX
+    market data from NoMDEntries (268) to before CheckSum.
+    """
+    if payload.startswith(_FIX_BEGINNING):
+        begin, end = payload.find(_FIX_BODY), payload.rfind(_FIX_END)
+        return payload if begin < 0 or end < begin else payload[begin + 1 : end + 1]
     return _PER_CONNECTION.sub(rb"\1", payload) if b"sequence" in payload else payload
 
 

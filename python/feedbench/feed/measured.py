@@ -15,19 +15,21 @@ from feedbench.feed.join import Joined, join
 from feedbench.feed.ledger import Ledger
 from feedbench.feed.received import Received
 from feedbench.samples import RECORD, Records
+from feedbench.target import Door
 
 NOT_MEASURED = -1
 
 
 @dataclass(frozen=True)
 class Window:
-    """What counts: after `warmup_ns` from the opening of the market, and, `sliced`, what was born later than
-    `drop_ns` after the first message of its slice.
+    """What counts: after `warmup_ns` from the opening of the market, before `until_ns` from then, and,
+    `sliced`, what was born later than `drop_ns` after the first message of its slice.
     """
 
     warmup_ns: int
     sliced: bool
     drop_ns: int
+    until_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,10 @@ def slices_of(ledger: Ledger, window: Window) -> NDArray[np.int64]:
     messages = ledger.messages
     born_ns = messages["born_ns"].astype(np.int64)
     numbers = np.zeros(len(messages), dtype=np.int64)
-    counts = born_ns >= int(ledger.header["opened_ns"]) + window.warmup_ns
+    opened_ns = int(ledger.header["opened_ns"])
+    counts = born_ns >= opened_ns + window.warmup_ns
+    if window.until_ns is not None:
+        counts &= born_ns < opened_ns + window.until_ns
     if window.sliced and len(messages):
         connection = messages["connection"]
         begins = np.concatenate([[True], connection[1:] != connection[:-1]])
@@ -64,9 +69,11 @@ def slices_of(ledger: Ledger, window: Window) -> NDArray[np.int64]:
     return np.where(counts, numbers, NOT_MEASURED)
 
 
-def measure(received: Received, ledger: Ledger, connection: int, window: Window) -> MeasuredFeed:
-    """What the client with this connection had of what it was sent."""
-    mine = ledger.is_for(connection)
+def measure(
+    received: Received, ledger: Ledger, connection: int, window: Window, door: Door = "ws"
+) -> MeasuredFeed:
+    """What the client with this connection had of what it was sent through its door."""
+    mine = ledger.is_for(connection, door)
     numbers = slices_of(ledger, window)[mine]
     joined = join(received, ledger.messages[mine])
     records = np.zeros(len(joined.place), dtype=RECORD)

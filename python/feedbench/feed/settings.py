@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from feedbench.target import Door
+from feedbench.units import parse_duration
 
 Design = Literal["sliced", "parallel"]
 
@@ -17,13 +20,16 @@ FEED_DEFAULTS: Mapping[str, Any] = {
     "branching_ratio": 0.6,
     "symbols": 1,
     "tls": False,
+    "poll_interval": "20ms",
 }
 EXCHANGE_FACTOR = "exchange"
 
 
 @dataclass(frozen=True)
 class Feed:
-    """`path` is the handshake's path and query, `subscribe` are the messages sent after it.
+    """Each door that is open has an address: `path` is the WebSocket handshake's path and query, `subscribe`
+    are the messages sent after it; `fix` is the stream of a FIX client, `rest` the path and query of a
+    question, whose answer has the number of the newest event under the key `newest`.
 
     `rate_per_s` counts events of the market over all its symbols, not messages. `sliced`: one subscriber at a
     time, in random order; `parallel`: all subscribers get each message at the same time. `faults` are the
@@ -32,7 +38,7 @@ class Feed:
 
     exchange: str
     personality: str
-    path: str
+    path: str | None
     subscribe: tuple[str, ...]
     design: Design
     rate_per_s: float
@@ -41,6 +47,10 @@ class Feed:
     symbols: int
     tls: bool
     faults: tuple[str, ...]
+    fix: str | None = None
+    rest: str | None = None
+    newest: str | None = None
+    poll_interval_ns: int = 20_000_000
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], exchange: Mapping[str, Any]) -> Feed:
@@ -48,7 +58,7 @@ class Feed:
         return cls(
             exchange=exchange_name(exchange),
             personality=exchange["personality"],
-            path=exchange["path"],
+            path=exchange.get("path"),
             subscribe=tuple(exchange.get("subscribe", ())),
             design=settings["design"],
             rate_per_s=settings["rate"],
@@ -57,6 +67,10 @@ class Feed:
             symbols=settings["symbols"],
             tls=settings["tls"],
             faults=tuple(settings["faults"]),
+            fix=exchange.get("fix"),
+            rest=exchange.get("rest"),
+            newest=exchange.get("newest"),
+            poll_interval_ns=parse_duration({**FEED_DEFAULTS, **settings}["poll_interval"]),
         )
 
     @classmethod
@@ -64,12 +78,24 @@ class Feed:
         lists = {name: tuple(document[name]) for name in ("subscribe", "faults")}
         return cls(**{**document, **lists})
 
+    @property
+    def doors(self) -> Mapping[Door, str]:
+        """What a client of each open door is to be told beside host and port."""
+        streams: dict[Door, str | None] = {"ws": self.path, "fix": self.fix, "rest": self.rest}
+        return {door: stream for door, stream in streams.items() if stream is not None}
+
+    def door_of(self, able: Sequence[Door]) -> Door | None:
+        """The first of a target's doors that is open here."""
+        return next((door for door in able if door in self.doors), None)
+
     def arguments(self) -> list[str]:
         """What `feedbench exchange` is told of the market."""
         told = ["--personality", self.personality, "--symbols", str(self.symbols)]
         told += ["--rate", str(self.rate_per_s), "--arrivals", self.arrivals]
         if self.arrivals == "hawkes":
             told += ["--branching-ratio", str(self.branching_ratio)]
+        if self.fix is not None:
+            told.append("--fix")
         for fault in self.faults:
             told += ["--fault", fault]
         return told
@@ -78,3 +104,9 @@ class Feed:
 def exchange_name(exchange: Mapping[str, Any]) -> str:
     """What an entry of [[feed.exchanges]] is called: by default as it speaks."""
     return str(exchange.get("name", exchange["personality"]))
+
+
+def open_doors(exchanges: Iterable[Mapping[str, Any]]) -> set[Door]:
+    """Those that any of the entries of [[feed.exchanges]] gives an address for."""
+    keys: dict[str, Door] = {"path": "ws", "fix": "fix", "rest": "rest"}
+    return {door for exchange in exchanges for key, door in keys.items() if key in exchange}

@@ -10,6 +10,8 @@ from feedbench.findings.comparison import ControlFinding, Decision, Interval, Ma
 from feedbench.plan import FactorValue
 from feedbench.typed_json import named
 
+Quantity = Literal["round_trip", "event_age", "polled_age"]
+
 
 @dataclass(frozen=True)
 class LatencyEstimate:
@@ -70,6 +72,6 @@ class QuestionFinding:
     sentinel: SentinelFinding | None
     control: ControlFinding | None
     gates: tuple[GateFinding, ...]
-    quantity: Literal["round_trip", "event_age"] = "round_trip"
+    quantity: Quantity = "round_trip"
     withheld: str | None = field(metadata=named("ranking_withheld"))
     margins: Mapping[str, Margin] = field(metadata=named("margin"))

@@ -14,7 +14,11 @@ from feedbench.units import format_duration
 
 Mood = Literal["good", "caution", "bad", "silent"]
 
-QUANTITIES = {"round_trip": "round trip", "event_age": "event age"}
+QUANTITIES = {
+    "round_trip": "round trip",
+    "event_age": "event age",
+    "polled_age": "age of what polls tell",
+}
 FEWEST_BLOCKS = 6  # below these no two-sided exact test reaches 5 %
 GATES = {
     "lateness_p999_share": "engine on time",

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 
 from feedbench.errors import RunDirectoryError, TargetError
 from feedbench.feed.client import FeedClient, settings_of, start_client
@@ -27,12 +28,17 @@ from feedbench.run.feed_result import judge_feed, load_document, window_of
 from feedbench.run.fleet import Fleet, Start
 from feedbench.run.interruption import Interrupted
 from feedbench.run.measured import INTERRUPTED, Measured
+from feedbench.run.poll_result import has_answers, record_pollers
 from feedbench.run.request import NS_PER_S, driven_ns, round_seed
 from feedbench.run.resources import TreeReading, Usage, read_tree
 from feedbench.run.status import Outcome
 from feedbench.run.watch import Alarm, watch
 from feedbench.samples import write_samples
+from feedbench.target import Door
 
+# A poller whose machine is busy is left to ask on for at most so long, until it has some answers to show.
+FEWEST_ANSWERS_NS = 60_000_000_000
+LOOK_AGAIN_NS = 200_000_000
 # Clients are read just before the end of the market: when it has ended, so have they.
 READING_SHARE = 0.95
 EXCHANGE_GRACE_NS = 30_000_000_000
@@ -47,6 +53,10 @@ def measure_by_exchange(
     """
     able = list(cells)
     while able and not context.interruption.asked:
+        if all(door_of(context, cell) == "rest" for cell in able):
+            alone = Outcome("failed", "nobody is left who listens, so nothing tells when events were born")
+            measured.outcomes |= {cell.id: alone for cell in able}
+            return
         failed = _follow(context, block, round_, able, fleet, measured)
         if failed is None:
             return
@@ -62,14 +72,18 @@ def _follow(
     logs = context.logs(block)
     ledger = context.directory.block(block.index) / f"{round_.id}.ledger"
     ordered = sorted(cells, key=lambda cell: block.start_order.index(cell.process))
+    pollers = [cell for cell in ordered if door_of(context, cell) == "rest"]
+    listeners = [cell for cell in ordered if cell not in pollers]
+    market_ns = _market_ns(plan, feed, len(listeners))
+    ask_afterwards = bool(pollers) and feed.design == "sliced"
     with ExitStack() as stack:
         exchange = stack.enter_context(
             run_exchange(
                 context.project.exchange,
                 feed,
                 seed=round_seed(block, round_),
-                duration_ns=_market_ns(plan, feed, len(cells)),
-                wait_for=len(cells),
+                duration_ns=market_ns + (_asking_ns(context, len(pollers)) if ask_afterwards else 0),
+                wait_for=len(listeners),
                 slice_ns=plan.protocol.slice_ns if feed.design == "sliced" else None,
                 ledger=ledger,
                 log=logs / f"{round_.id}.exchange.log",
@@ -77,50 +91,58 @@ def _follow(
                 spins=bool(context.pinning.engine) and context.pinning.engine != context.pinning.targets,
             )
         )
+        start = partial(_start, context, block, feed=feed, exchange=exchange, fleet=fleet, stack=stack)
         clients: dict[str, FeedClient] = {}
-        for cell in ordered:
+        # Who asks opens no market, and so begins before those who do; or when their slices are over.
+        for cell in listeners if ask_afterwards else [*pollers, *listeners]:
             try:
                 with context.interruption.raising():
-                    clients[cell.id] = _start(context, block, cell, feed, exchange, fleet, stack)
+                    clients[cell.id] = start(cell)
             except Interrupted:
                 return None
             except TargetError as error:
-                unsupported = isinstance(error, UnsupportedError)
-                measured.outcomes[cell.id] = Outcome("unsupported" if unsupported else "failed", str(error))
+                measured.outcomes[cell.id] = _not_started(error)
                 return cell
         # Without one that left meanwhile the market would never open.
-        for cell in ordered:
-            if has_ended(clients[cell.id].process):
-                measured.outcomes[cell.id] = Outcome("failed", str(clients[cell.id].death()))
-                return cell
-        _watch(context, exchange, clients, measured, cells)
+        for name, client in clients.items():
+            if has_ended(client.process):
+                measured.outcomes[name] = Outcome("failed", str(client.death()))
+                return plan.cell(name)
+        late = {cell.id: partial(start, cell) for cell in pollers if cell.id not in clients}
+        _watch(context, exchange, clients, measured, market_ns, late)
         troubles = {name: _ended(client) for name, client in clients.items()}
     measured.outcomes |= {name: trouble for name, trouble in troubles.items() if trouble is not None}
-    if any(cell.id not in measured.outcomes for cell in ordered):
-        _record_all(context, ordered, clients, ledger, measured)
+    unjudged = [cell for cell in ordered if cell.id not in measured.outcomes]
+    try:
+        found = read_ledger(ledger) if unjudged else None
+        trouble = None if found is None or found.complete else "the exchange left an incomplete ledger"
+    except RunDirectoryError as error:
+        found, trouble = None, str(error)
+    if trouble is not None:
+        measured.outcomes |= {cell.id: Outcome("failed", trouble) for cell in unjudged}
+    elif found is not None:
+        _record_all(context, listeners, clients, found, measured, market_ns)
+        record_pollers(context, pollers, clients, found, feed, measured)
     return None
+
+
+def _not_started(error: TargetError) -> Outcome:
+    return Outcome("unsupported" if isinstance(error, UnsupportedError) else "failed", str(error))
 
 
 def _record_all(
     context: Context,
     cells: Sequence[Cell],
     clients: Mapping[str, FeedClient],
-    ledger_file: Path,
+    ledger: Ledger,
     measured: Measured,
+    market_ns: int,
 ) -> None:
-    """`cells` in the order of their connections."""
+    """`cells` in the order of their connections; what comes after `market_ns` is for those who ask."""
     plan = context.plan
-    window = window_of(plan.protocol, feed_of(plan, cells[0]), len(cells))
-    try:
-        ledger = read_ledger(ledger_file)
-    except RunDirectoryError as error:
-        measured.outcomes |= {cell.id: Outcome("failed", str(error)) for cell in cells}
-        return
+    window = replace(window_of(plan.protocol, feed_of(plan, cells[0]), len(cells)), until_ns=market_ns)
     for connection, cell in enumerate(cells):
         if cell.id in measured.outcomes:
-            continue
-        if not ledger.complete:
-            measured.outcomes[cell.id] = Outcome("failed", "the exchange left an incomplete ledger")
             continue
         measured.outcomes[cell.id] = _record(context, cell, clients[cell.id], ledger, connection, window)
 
@@ -132,15 +154,30 @@ def feed_of(plan: Plan, cell: Cell) -> Feed:
     return feed
 
 
-def _market_ns(plan: Plan, feed: Feed, cells: int) -> int:
+def door_of(context: Context, cell: Cell) -> Door:
+    """Through which the cell's client follows its exchange."""
+    door = feed_of(context.plan, cell).door_of(context.registry.get(cell.target).doors)
+    assert door is not None, "the plan leaves out who has no door"
+    return door
+
+
+def _market_ns(plan: Plan, feed: Feed, listeners: int) -> int:
     """In slices each client has its own time."""
-    return driven_ns(plan) * (cells if feed.design == "sliced" else 1)
+    return driven_ns(plan) * (listeners if feed.design == "sliced" else 1)
+
+
+def _asking_ns(context: Context, pollers: int) -> int:
+    """At most: after the slices pollers are started one after the other, and then ask all together. The
+    exchange is ended when they are done.
+    """
+    return int(pollers * context.ready_deadline_s * NS_PER_S) + driven_ns(context.plan) + FEWEST_ANSWERS_NS
 
 
 def _start(
     context: Context,
     block: Block,
     cell: Cell,
+    *,
     feed: Feed,
     exchange: Exchange,
     fleet: Fleet,
@@ -151,16 +188,22 @@ def _start(
     for stale in folder.iterdir():  # of a try that one of the others spoiled
         stale.unlink()
     process = context.plan.process(cell.process)
+    door = door_of(context, cell)
     context.told(f"starting {cell.id}")
     client = start_client(
         context.registry.get(cell.target),
-        exchange.address(feed),
+        exchange.address(feed, door),
         project=context.project,
         output=folder / f"{process.id}@{feed.exchange}{SUFFIXES[process.knobs.get('sink', 'stamps')]}",
         log=context.logs(block) / f"{cell.id}.client.log",
         knobs=process.knobs,
-        settings=settings_of(subscribe=feed.subscribe, ca_file=exchange.ca_file),
+        settings=settings_of(
+            subscribe=feed.subscribe if door == "ws" else (),
+            ca_file=exchange.ca_file,
+            poll_interval_ns=feed.poll_interval_ns if door == "rest" else None,
+        ),
         cpus=context.pinning.targets,
+        door=door,
     )
     stack.callback(end_process, client.process, first=signal.SIGTERM, grace_s=2.0)
     start_up_ns = client.wait_connected(deadline_s=context.ready_deadline_s)
@@ -171,28 +214,58 @@ def _start(
 def _watch(
     context: Context,
     exchange: Exchange,
-    clients: Mapping[str, FeedClient],
+    clients: dict[str, FeedClient],
     measured: Measured,
-    cells: Sequence[Cell],
+    market_ns: int,
+    late: Mapping[str, Callable[[], FeedClient]],
 ) -> None:
-    """Until the market has ended; what clients used is read while they live."""
+    """Until the market has ended; what clients used is read while they live. `late` are pollers that are
+    started, and added to `clients`, when the slices of the others are over.
+    """
     plan = context.plan
-    market_ns = _market_ns(plan, feed_of(plan, cells[0]), len(cells))
     before = {name: read_tree(client.process.pid) for name, client in clients.items()}
     exchange_before = read_tree(exchange.process.pid)
+    began_ns = time.monotonic_ns()
 
-    def read() -> None:
+    def read() -> Alarm | None:
         after = read_tree(exchange.process.pid)
         measured.engine_run_delay_ns = max(0, after.run_delay_ns - exchange_before.run_delay_ns)
         for name, client in clients.items():
             _note(plan, name, before[name], read_tree(client.process.pid), measured)
+        # Slices are over a moment later, whose last messages nobody is to be disturbed in.
+        return Alarm(_since(began_ns) + market_ns - int(market_ns * READING_SHARE), ask) if late else None
+
+    def ask() -> Alarm | None:
+        context.told(f"measuring {len(late)} pollers")
+        for name, start in late.items():
+            try:
+                with context.interruption.raising():
+                    clients[name] = start()
+                before[name] = read_tree(clients[name].process.pid)
+            except Interrupted:
+                return None
+            except TargetError as error:
+                measured.outcomes[name] = _not_started(error)
+        give_up_ns = time.monotonic_ns() + driven_ns(plan) + FEWEST_ANSWERS_NS
+        return Alarm(_since(began_ns) + driven_ns(plan), partial(end, give_up_ns))
+
+    def end(give_up_ns: int) -> Alarm | None:
+        asking = {name: clients[name] for name in late if name in clients}
+        slow = any(not has_answers(client) for client in asking.values() if not has_ended(client.process))
+        if slow and time.monotonic_ns() < give_up_ns:
+            return Alarm(_since(began_ns) + LOOK_AGAIN_NS, partial(end, give_up_ns))
+        for name, client in asking.items():
+            _note(plan, name, before[name], read_tree(client.process.pid), measured)
+            end_process(client.process, first=signal.SIGTERM, grace_s=2.0)
+        exchange.process.send_signal(signal.SIGTERM)
+        return None
 
     context.told(f"measuring {len(clients)} clients")
     watched = watch(
         exchange.process,
         bystanders={name: client.process for name, client in clients.items()},
         interruption=context.interruption,
-        deadline_ns=2 * market_ns + EXCHANGE_GRACE_NS,
+        deadline_ns=2 * market_ns + EXCHANGE_GRACE_NS + (_asking_ns(context, len(late)) if late else 0),
         # A market that waited for its subscribers opens on the next whole second.
         alarm=Alarm(NS_PER_S - time.time_ns() % NS_PER_S + int(market_ns * READING_SHARE), read),
         tick=context.tick,
@@ -202,6 +275,10 @@ def _watch(
     elif watched.overdue:
         overdue = Outcome("failed", "the exchange did not end in time; did a subscriber leave?")
         measured.outcomes.update(dict.fromkeys(clients, overdue))
+
+
+def _since(began_ns: int) -> int:
+    return time.monotonic_ns() - began_ns
 
 
 def _note(plan: Plan, cell_id: str, before: TreeReading, after: TreeReading, measured: Measured) -> None:
@@ -236,8 +313,11 @@ def _record(
         return Outcome("failed", str(error))
     if received.killed:
         return Outcome("failed", "its record has no end: it was killed, or wrote no end record")
-    found = measure(received, ledger, connection, window)
+    found = measure(received, ledger, connection, window, client.door)
     write_samples(folder / "samples.fbs", found.measured, name=cell.id, drop_first=plan.protocol.drop_first)
     load = plan.condition(cell.condition).load
-    write_json(folder / "load.json", load_document(found, name=cell.id, load=load, protocol=plan.protocol))
+    write_json(
+        folder / "load.json",
+        load_document(found, name=cell.id, load=load, protocol=plan.protocol, door=client.door),
+    )
     return judge_feed(found, plan.expect)

@@ -17,6 +17,7 @@ from feedbench.protocol import Expect, Protocol
 from feedbench.run.own_client import WARMUP_BIN_NS, summarise, warmup_bins
 from feedbench.run.status import Outcome
 from feedbench.samples import Records
+from feedbench.target import Door
 
 
 def window_of(protocol: Protocol, feed: Feed, clients: int) -> Window:
@@ -29,8 +30,34 @@ def window_of(protocol: Protocol, feed: Feed, clients: int) -> Window:
     )
 
 
-def load_document(found: MeasuredFeed, *, name: str, load: Load, protocol: Protocol) -> dict[str, Any]:
-    """load.json; what only an engine knows is null.
+def base_document(name: str, load: Load) -> dict[str, Any]:
+    """What load.json has for any client of an exchange: only what an engine knows is null."""
+    return {
+        "name": name,
+        "verdict": "ok",
+        "cause": None,
+        "connections": 1,
+        "transport": "feed client",
+        "pacer": pacer_to_json(load.pacer),
+        "payload": asdict(load.payload),
+        "lost": 0,
+        "duplicated": 0,
+        "out_of_order": 0,
+        "wrong": 0,
+        "warmup": {"bin_ns": WARMUP_BIN_NS, "bins": []},
+        # The exchange declines permessage-deflate, whatever a client offers.
+        "options": {"deflate": None, "tls": load.feed is not None and load.feed.tls},
+        "engine_stalls": None,
+        "interrupted": False,
+        "errors": [],
+        "warnings": [],
+    }
+
+
+def load_document(
+    found: MeasuredFeed, *, name: str, load: Load, protocol: Protocol, door: Door = "ws"
+) -> dict[str, Any]:
+    """load.json; `door` is the one through which the client listened.
 
     `latency_ns` is the age of events, `lateness_ns` what the exchange took from their birth to sending them.
     The message of a client that was cut off by the end is neither lost nor late: the market ends first.
@@ -41,13 +68,8 @@ def load_document(found: MeasuredFeed, *, name: str, load: Load, protocol: Proto
     payload_bytes = int(joined.sent["bytes"].sum())
     return {
         "schema": SCHEMA,
-        "name": name,
-        "verdict": "ok",
-        "cause": None,
-        "connections": 1,
-        "transport": "feed client",
-        "pacer": pacer_to_json(load.pacer),
-        "payload": asdict(load.payload),
+        **base_document(name, load),
+        "door": door,
         "measured_ns": measured_ns,
         "slices": found.slices,
         "sent": len(measured) + found.lost,
@@ -63,13 +85,8 @@ def load_document(found: MeasuredFeed, *, name: str, load: Load, protocol: Proto
         "round_trips_per_s": len(measured) / seconds,
         "bytes_per_s": payload_bytes / max(1, len(joined.place)) * len(measured) / seconds,
         **feed_summaries(measured),
+        "payload_bytes": payload_bytes / max(1, len(joined.place)),
         "warmup": {"bin_ns": WARMUP_BIN_NS, "bins": warmup_bins(found.warm)},
-        # The exchange declines permessage-deflate, whatever a client offers.
-        "options": {"deflate": None, "tls": load.feed is not None and load.feed.tls},
-        "engine_stalls": None,
-        "interrupted": False,
-        "errors": [],
-        "warnings": [],
     }
 
 

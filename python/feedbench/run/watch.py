@@ -35,10 +35,10 @@ class Stoppable(Protocol):
 
 @dataclass(frozen=True)
 class Alarm:
-    """Something to do once, `at_ns` after the start of the wait."""
+    """Something to do once, `at_ns` after the start of the wait; the action may hand over the next such."""
 
     at_ns: int
-    action: Callable[[], None]
+    action: Callable[[], Alarm | None]
 
 
 @dataclass
@@ -80,8 +80,8 @@ def watch(
         while True:
             now_ns = clock()
             if alarm is not None and alarm_ns is not None and now_ns >= alarm_ns:
-                alarm.action()
-                alarm_ns = None
+                alarm = alarm.action()
+                alarm_ns = started_ns + alarm.at_ns if alarm else None
             if interruption.asked and not outcome.interrupted:
                 outcome.interrupted = True
                 child.send_signal(signal.SIGINT)

@@ -56,7 +56,7 @@ def roles(target: Target) -> set[Role]:
         found.add("server")
     if target.echo_client_command is not None:
         found.add("client")
-    if target.feed_client_command is not None:
+    if "ws" in target.doors:
         found.add("feed")
     return found
 

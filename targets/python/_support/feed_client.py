@@ -161,16 +161,18 @@ class Feed:
     """What the command line and the knobs ask for, and the record of what came.
 
     `clock` is read first for each message: CLOCK_MONOTONIC in ns, after a spin of FEEDBENCH_DELAY_NS if that
-    is set. `stamp` is "before" for the mistake of reading it before the receive call.
+    is set. `stamp` is "before" for the mistake of reading it before the receive call. `scheme` begins the
+    domains that are called without TLS.
     """
 
-    def __init__(self, name: str, *, stamps: tuple[str, ...]) -> None:
+    def __init__(self, name: str, *, stamps: tuple[str, ...], scheme: str = "ws") -> None:
         if len(sys.argv) != 5:
             fail(f"usage: {sys.argv[0]} EXCHANGE DOMAIN PORT STREAM", USAGE)
         self.exchange, domain, port, self.stream = sys.argv[1:]
         if not port.isdecimal() or not 0 < int(port) < 65536:
             fail(f"the port {port} is not a number from 1 to 65535", USAGE)
-        address = domain if domain.startswith("ws://") else f"wss://{domain}"
+        address = domain if domain.startswith(f"{scheme}://") else f"{scheme}s://{domain}"
+        self.host, self.port = domain.removeprefix(f"{scheme}://"), int(port)
         self.url = f"{address}:{port}{self.stream}"
         self.name = name
         self.subscriptions = os.environ.get("FEEDBENCH_SUBSCRIBE", "").splitlines()
@@ -273,7 +275,7 @@ class Ending:
 
 def trusting(url: str) -> ssl.SSLContext | None:
     """None without TLS; else trusts FEEDBENCH_CA_FILE, or the system's authorities."""
-    if url.startswith(("ws://", "http://")):
+    if url.startswith(("ws://", "http://", "fix://")):
         return None
     authority = os.environ.get("FEEDBENCH_CA_FILE")
     try:
@@ -348,10 +350,14 @@ async def _until_the_end(client: Client, feed: Feed) -> str:
 
 
 def run(
-    name: str, client_of: Callable[[Feed], Client], *, stamps: tuple[str, ...] = ("after", "before")
+    name: str,
+    client_of: Callable[[Feed], Client],
+    *,
+    stamps: tuple[str, ...] = ("after", "before"),
+    scheme: str = "ws",
 ) -> NoReturn:
     """Runs the client that the command line asks for, to its end and the end of the program."""
-    feed = Feed(name, stamps=stamps)
+    feed = Feed(name, stamps=stamps, scheme=scheme)
     if feed.event_loop == "uvloop":
         import uvloop
 

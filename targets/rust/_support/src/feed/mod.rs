@@ -90,6 +90,11 @@ impl Feed {
         }
     }
 
+    /// Whether the handshake, or the logon, was ever done.
+    pub fn is_connected(&self) -> bool {
+        self.shared.is_connected.load(Ordering::SeqCst)
+    }
+
     /// Whether SIGTERM or the exit file have asked for the end, and it is time for the closing handshake.
     pub fn is_ending(&self) -> bool {
         self.shared.is_ending.load(Ordering::SeqCst)
@@ -114,6 +119,11 @@ impl Feed {
     /// Ends the process: the connection broke.
     pub fn lost(&self, error: impl std::fmt::Display) -> ! {
         self.end(&format!("lost: {error}"))
+    }
+
+    /// Ends the process: the exchange has ended the session, which `reason` tells in one line.
+    pub fn ended(&self, reason: &str) -> ! {
+        self.end(reason)
     }
 
     fn end(&self, reason: &str) -> ! {

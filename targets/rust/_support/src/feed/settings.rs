@@ -23,6 +23,8 @@ pub struct Abilities {
     pub deflate: bool,
     /// It has a receive call, before which the clock can be read.
     pub stamp_before: bool,
+    /// It speaks FIX and no WebSocket: a domain without TLS begins with `fix://`.
+    pub fix: bool,
 }
 
 /// The command line and the environment of a feed client.
@@ -159,7 +161,10 @@ impl Address {
 impl Settings {
     /// Ends the process with one line when something makes no sense.
     pub(super) fn read(target: &'static str, abilities: Abilities) -> Self {
-        let address = Address::read("ws", "wss");
+        let address = match abilities.fix {
+            true => Address::read("fix", "fixs"),
+            false => Address::read("ws", "wss"),
+        };
         let sink = knob(
             "FEEDBENCH_SINK",
             &["stamps", "sqlite", "sqlite_behind", "none"],
