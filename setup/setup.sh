@@ -100,10 +100,11 @@ engine() {
     mkdir -p .feedbench
     cargo="$(cargo_command)"
     echo "$cargo" >.feedbench/cargo
-    [ -x target/release/feedbench-engine ] && [ -x target/release/feedbench-exchange ] ||
-        say "engine and exchange with $("$cargo" --version)"
-    "$cargo" build --release --locked --quiet -p feedbench-engine -p feedbench-exchange-server ||
-        fail "the engine or the exchange did not build (see above)"
+    [ -x target/release/feedbench-engine ] && [ -x target/release/feedbench-exchange ] &&
+        [ -x target/release/feedbench-path ] ||
+        say "engine, exchange and path with $("$cargo" --version)"
+    "$cargo" build --release --locked --quiet -p feedbench-engine -p feedbench-exchange-server -p feedbench-path ||
+        fail "the engine, the exchange or the path did not build (see above)"
 }
 
 browser() {

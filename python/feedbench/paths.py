@@ -63,6 +63,11 @@ class Project:
         """The simulated exchange's binary; FEEDBENCH_EXCHANGE overrides it."""
         return self._binary("FEEDBENCH_EXCHANGE", "feedbench-exchange")
 
+    @property
+    def path_emulator(self) -> Path:
+        """The network path's binary; FEEDBENCH_PATH overrides it."""
+        return self._binary("FEEDBENCH_PATH", "feedbench-path")
+
     def _binary(self, variable: str, name: str) -> Path:
         override = os.environ.get(variable)
         return Path(override) if override else self.root / "target" / "release" / name

@@ -30,6 +30,7 @@ COMMANDS = (
     "load",
     "ceiling",
     "exchange",
+    "path",
     "latency",
     "record",
     "pipeline",

@@ -8,14 +8,20 @@ import select
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
+CLONE_NEWNET = 0x4000_0000  # linux/sched.h
 # Loaded before any fork: the child between fork and exec may only make calls that take no lock.
 _PRCTL = ctypes.CDLL(None, use_errno=True).prctl
+_SETNS = ctypes.CDLL(None, use_errno=True).setns
 
 
-def own_preparation(*, cpus: Sequence[int] = (), on_parent_death: int = signal.SIGKILL) -> Callable[[], None]:
-    """What a child does before exec: pins itself, and asks to be signalled when its parent ends.
+def own_preparation(
+    *, cpus: Sequence[int] = (), on_parent_death: int = signal.SIGKILL, namespace: Path | None = None
+) -> Callable[[], None]:
+    """What a child does before exec: pins itself, and asks to be signalled when its parent ends. `namespace`
+    is a network namespace that it goes into (network_path.py).
 
     The death signal makes a kill -9 of feedbench end its engine and targets too, with nothing to reap later.
     It is not inherited by the child's own children, so targets are also ended as a process group.
@@ -29,8 +35,17 @@ def own_preparation(*, cpus: Sequence[int] = (), on_parent_death: int = signal.S
             os._exit(1)
         if wanted:
             os.sched_setaffinity(0, wanted)
+        if namespace is not None:
+            _enter(namespace)
 
     return prepare
+
+
+def _enter(namespace: Path) -> None:
+    descriptor = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
+    if _SETNS(descriptor, CLONE_NEWNET) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(namespace))
 
 
 def end_process(process: subprocess.Popen[bytes], *, first: signal.Signals, grace_s: float) -> bool:
