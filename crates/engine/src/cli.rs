@@ -37,6 +37,8 @@ pub enum Command {
     Churn(Box<crate::churn::ChurnArguments>),
     /// Hold connections open that say nothing, then ask each whether it still answers
     Idle(Box<crate::ramp::IdleArguments>),
+    /// Follow a relay or an exchange as many subscribers, and stamp every message of each
+    Subscribe(Box<crate::subscribe::SubscribeArguments>),
     /// Keep a CPU awake at the lowest priority, until SIGTERM or the death of the parent
     Spin(crate::spin::SpinArguments),
     /// Watch one CPU: how much of its time a busy program does not get

@@ -18,7 +18,7 @@ use crate::tls::Tls;
 use crate::transport::Transport;
 
 /// A message beyond this is not an answer to anything that was sent.
-const MESSAGE_LIMIT_BYTES: usize = 256 << 20;
+pub const MESSAGE_LIMIT_BYTES: usize = 256 << 20;
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -524,7 +524,7 @@ fn is_temporary(error: &io::Error) -> bool {
 }
 
 /// Status and reason of a close frame as people read them.
-fn close_reason(payload: &[u8]) -> String {
+pub fn close_reason(payload: &[u8]) -> String {
     match payload.split_first_chunk::<2>() {
         None => "without a status".to_owned(),
         Some((code, reason)) => format!(

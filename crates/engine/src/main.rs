@@ -29,6 +29,7 @@ mod slices;
 mod spin;
 mod stamps;
 mod stencil;
+mod subscribe;
 mod summary;
 mod system;
 mod tls;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Load(arguments) => load::run(&arguments),
         Command::Ramp(arguments) => ramp::run(&arguments),
         Command::Churn(arguments) => churn::run(&arguments),
+        Command::Subscribe(arguments) => subscribe::run(&arguments),
         Command::Idle(arguments) => ramp::run_idle(&arguments),
         Command::Ceiling(arguments) => ceiling::run(&arguments),
         Command::Limit(arguments) => limit::run(&arguments),
