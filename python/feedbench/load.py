@@ -43,6 +43,8 @@ ENGINE = "engine"
 OWN = "own"
 # Nobody drives a feed client: an exchange sends, and the client's own record says when it had what.
 EXCHANGE = "exchange"
+# Relays follow an exchange, and many clients of the engine follow each relay.
+RELAY = "relay"
 EVENTS = "events"
 
 
@@ -178,7 +180,7 @@ class Load:
             path=next(iter(feed.doors.values())),
             payload=Payload(EVENTS),
             offer_deflate=False,
-            client=EXCHANGE,
+            client=EXCHANGE if feed.relay is None else RELAY,
             transport="epoll",
             timeout_ns=FEED_TIMEOUT_NS,
             feed=feed,
@@ -215,6 +217,8 @@ class Load:
         document = {**asdict(self), "pacer": pacer_to_json(self.pacer)}
         if self.feed is None:
             del document["feed"]
+        else:
+            document["feed"] = self.feed.to_json()
         return document
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from feedbench.errors import RunDirectoryError
-from feedbench.load import ENGINE, EXCHANGE, OWN, Load
+from feedbench.load import ENGINE, EXCHANGE, OWN, RELAY, Load
 from feedbench.paths import SCHEMA, read_json, write_json
 from feedbench.protocol import Expect, Gates, Protocol
 from feedbench.spelling import FactorValue
@@ -176,7 +176,7 @@ class Plan:
     @property
     def targets(self) -> tuple[str, ...]:
         """Every target that must be built: those measured and those whose client drives others; sorted."""
-        clients = {condition.load.client for condition in self.conditions} - {ENGINE, OWN, EXCHANGE}
+        clients = {condition.load.client for condition in self.conditions} - {ENGINE, OWN, EXCHANGE, RELAY}
         return tuple(sorted({process.target for process in self.processes} | clients))
 
     @property

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from feedbench.block_design import make_blocks
+from feedbench.feed.relay import UPSTREAM_KNOB, Relay
 from feedbench.feed.settings import EXCHANGE_FACTOR, Feed, exchange_name
-from feedbench.load import ENGINE, EXCHANGE, OWN, Load
+from feedbench.load import ENGINE, EXCHANGE, OWN, RELAY, Load
 from feedbench.plan import (
     ACCESS,
     LISTENED,
@@ -133,7 +134,8 @@ def _load(scenario: Scenario, factors: Factors) -> Load:
         return Load.from_settings({name: factors.get(name, value) for name, value in scenario.load.items()})
     exchanges = {exchange_name(exchange): exchange for exchange in scenario.feed["exchanges"]}
     exchange = exchanges[str(factors.get(EXCHANGE_FACTOR, next(iter(exchanges))))]
-    return Load.of_feed(Feed.from_settings({**scenario.feed, **exchange, **factors}, exchange))
+    relay = None if scenario.relay is None else Relay.from_settings({**scenario.relay, **factors})
+    return Load.of_feed(Feed.from_settings({**scenario.feed, **exchange, **factors}, exchange, relay))
 
 
 def _combinations(scenario: Scenario, names: Sequence[str]) -> list[dict[str, FactorValue]]:
@@ -328,6 +330,8 @@ def _lack(target: Target, load: Load, registry: Registry) -> str | None:
     """Why this load cannot be put on this target; None when it can."""
     if load.client == EXCHANGE:
         return _feed_lack(target, load)
+    if load.client == RELAY:
+        return _relay_lack(target, load)
     model = load.path.strip("/")
     if model in ("echo", "stamp", "feed") and model not in target.models:
         return f"it does not serve /{model}"
@@ -357,6 +361,17 @@ def _access(target: Target, load: Load) -> str:
     """How a client comes by events: ages of what is told on asking are another quantity (METHODOLOGY.md)."""
     assert load.feed is not None, "the plan is of feeds"
     return POLLED if load.feed.door_of(target.doors) == "rest" else LISTENED
+
+
+def _relay_lack(target: Target, load: Load) -> str | None:
+    assert load.feed is not None
+    assert load.feed.relay is not None
+    upstream = load.feed.relay.upstream
+    if target.relay_command is None:
+        return "it is no relay"
+    if not target.takes("upstream", UPSTREAM_KNOB[upstream]):
+        return f"it has no upstream = {upstream}"
+    return None
 
 
 def _rounds(

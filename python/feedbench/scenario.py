@@ -9,6 +9,7 @@ from typing import Any
 
 from feedbench.document import TomlDocument
 from feedbench.errors import ScenarioError
+from feedbench.feed.relay import RELAY_DEFAULTS
 from feedbench.feed.settings import EXCHANGE_FACTOR, FEED_DEFAULTS, exchange_name
 from feedbench.load import LOAD_DEFAULTS
 from feedbench.plan import FactorValue
@@ -44,7 +45,7 @@ class Scenario:
     """`targets` are names in the scenario's order; `load` holds every key of [load]; knobs are texts.
 
     `feed`: every key of [feed], where the targets are clients that follow an exchange; `load` then says
-    nothing.
+    nothing. `relay`: every key of [relay], where they are relays that do.
     """
 
     path: Path
@@ -68,6 +69,7 @@ class Scenario:
     factors: Mapping[str, tuple[FactorValue, ...]]
     expect: Expect
     feed: Mapping[str, Any] | None = None
+    relay: Mapping[str, Any] | None = None
 
     @property
     def knob_factors(self) -> tuple[str, ...]:
@@ -81,13 +83,16 @@ class Scenario:
     @property
     def _condition_keys(self) -> set[str]:
         keys = LOAD_DEFAULTS if self.feed is None else (*FEED_DEFAULTS, EXCHANGE_FACTOR)
-        return {*keys, "cpus_awake"}
+        return {*keys, *(RELAY_DEFAULTS if self.relay is not None else ()), "cpus_awake"}
 
 
 def read_scenario(path: Path, *, registry: Registry, root: Path) -> Scenario:
     """The scenario in `path`; ScenarioError names line and hint. `root` is the checkout's folder."""
     document = TomlDocument.read(path, error=ScenarioError)
-    stated = {table: set(document.content.get(table, ())) for table in ("load", "protocol", "knobs", "feed")}
+    stated = {
+        table: set(document.content.get(table, ()))
+        for table in ("load", "protocol", "knobs", "feed", "relay")
+    }
     document.check("scenario")
     document.refuse(problems(document, registry=registry, stated=stated))
     return _scenario(document, registry=registry, root=root)
@@ -128,6 +133,7 @@ def _scenario(document: TomlDocument, *, registry: Registry, root: Path) -> Scen
         },
         expect=Expect(**content["expect"]),
         feed=content.get("feed"),
+        relay=content.get("relay"),
     )
 
 

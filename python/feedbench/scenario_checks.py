@@ -8,6 +8,7 @@ from typing import Any
 
 from feedbench.document import Problem, TomlDocument, value_problems
 from feedbench.feed.received import SUFFIXES
+from feedbench.feed.relay import RELAY_DEFAULTS
 from feedbench.feed.settings import EXCHANGE_FACTOR, FEED_DEFAULTS, exchange_name, open_doors
 from feedbench.load import ENGINE, LOAD_DEFAULTS, OWN, STAMP, STAMP_PATH
 from feedbench.registry import Registry
@@ -39,6 +40,8 @@ def problems(
     yield from _factor_name_problems(content, targets, stated)
     yield from _factor_value_problems(content, targets)
     yield from _knob_problems(content, targets)
+    if "relay" in content:
+        yield from _relay_problems(content)
     if "feed" in content:
         yield from _feed_problems(content, targets, stated)
     else:
@@ -77,7 +80,7 @@ def chosen(content: Content, registry: Registry) -> list[Target]:
     left_out = {target.name for entry in content["exclude"] for target in registry.matching(entry["target"])}
     compare = content["compare"]
     values = [spelled(value) for value in content["factors"].get(compare, ())]
-    is_knob = not ("feed" in content and compare in FEED_DEFAULTS) and any(
+    is_knob = compare not in _condition_keys(content) and any(
         compare in target.knobs for target in registry.targets
     )
     found: dict[str, Target] = {}
@@ -90,9 +93,16 @@ def chosen(content: Content, registry: Registry) -> list[Target]:
 
 
 def _has_role(content: Content, target: Target) -> bool:
+    if "relay" in content:
+        return target.relay_command is not None
     if "feed" in content:
         return not open_doors(content["feed"]["exchanges"]).isdisjoint(target.doors)
     return "server" in target.roles
+
+
+def _condition_keys(content: Content) -> set[str]:
+    """What of the exchange and of relays' use can be varied."""
+    return {*(FEED_DEFAULTS if "feed" in content else ()), *(RELAY_DEFAULTS if "relay" in content else ())}
 
 
 def _varies(target: Target, knob: str, values: list[str]) -> bool:
@@ -128,7 +138,7 @@ def _factor_name_problems(
     content: Content, chosen: list[Target], stated: Mapping[str, set[str]]
 ) -> Iterator[Problem]:
     knobs = {knob for target in chosen for knob in target.knobs}
-    known = {*(FEED_DEFAULTS if "feed" in content else LOAD_DEFAULTS), "cpus_awake", *knobs}
+    known = {*(_condition_keys(content) or LOAD_DEFAULTS), "cpus_awake", *knobs}
     for name in content["factors"]:
         if name not in known:
             yield Problem(("factors", name), f'unknown factor "{name}"', nearest(name, known))
@@ -155,7 +165,9 @@ def _factor_value_problems(content: Content, chosen: list[Target]) -> Iterator[P
                 )
         for index, value in enumerate(values):
             path = ("factors", name, index)
-            if "feed" in content and name in FEED_DEFAULTS:
+            if "relay" in content and name in RELAY_DEFAULTS:
+                yield from value_problems("scenario", ("relay", name), value, path=path)
+            elif "feed" in content and name in FEED_DEFAULTS:
                 yield from value_problems("scenario", ("feed", name), value, path=path)
             elif name in LOAD_DEFAULTS:
                 yield from value_problems("scenario", ("load", name), value, path=path)
@@ -186,6 +198,8 @@ def _knob_value_problems(
 
 def _role_wanted(content: Content) -> str:
     """In words, for what can't be measured this way."""
+    if "relay" in content:
+        return "relay"
     if "feed" not in content:
         return "server"
     words = {"ws": "feed client", "fix": "FIX client", "rest": "poller"}
@@ -222,6 +236,9 @@ def _feed_problems(
     """Exchanges must be told apart; a record is what a feed client is measured by."""
     for key in sorted(stated["load"]):
         yield Problem(("load", key), "an exchange drives feed clients, not the engine", "leave [load] out")
+    designs = content["factors"].get("design", [content["feed"]["design"]])
+    if "in-turn" in designs and "relay" not in content:
+        yield Problem(("feed", "design"), "only relays are measured in turn", 'design = "sliced"')
     names: list[str] = []
     for index, exchange in enumerate(content["feed"]["exchanges"]):
         name = exchange_name(exchange)
@@ -241,6 +258,34 @@ def _feed_problems(
         for sink in sinks:
             if sink not in SUFFIXES:
                 yield Problem((table, "sink"), f"nothing is known of a client whose sink is {sink}", "stamps")
+
+
+def _relay_problems(content: Content) -> Iterator[Problem]:
+    """Relays follow an exchange; only those on one connection can be sliced against each other."""
+    if "feed" not in content:
+        yield Problem(("relay",), "relays follow an exchange", "[feed] and [[feed.exchanges]] say which")
+        return
+
+    def values(table: str, key: str) -> list[Any]:
+        return list(content["factors"].get(key, [content[table][key]]))
+
+    designs = values("feed", "design")
+    alone = set(values("relay", "upstream")) != {"one"} or set(values("relay", "fault")) != {"none"}
+    place = ("factors" if "design" in content["factors"] else "feed", "design")
+    if "parallel" in designs:
+        yield Problem(place, "relays would stand in each other's way in parallel", 'design = "in-turn"')
+    if "sliced" in designs and alone:
+        yield Problem(
+            place, "a relay with a fault or with several connections can't be sliced", 'design = "in-turn"'
+        )
+    for index, exchange in enumerate(content["feed"]["exchanges"]):
+        if set(open_doors([exchange])) != {"ws"}:
+            yield Problem(("feed", "exchanges", index), "relays follow a WebSocket", "path alone")
+    if values("feed", "tls") != [False]:
+        yield Problem(("feed", "tls"), "relays are measured with ws", "tls = false")
+    faulty = {*values("relay", "fault")} - {"none"}
+    if "slow-consumer" in faulty and min(values("relay", "clients")) < 2:
+        yield Problem(("relay", "clients"), "one slow client leaves nobody to read", "clients = 2")
 
 
 def _pacer_problems(content: Content, stated: Mapping[str, set[str]]) -> Iterator[Problem]:

@@ -100,7 +100,7 @@ def test_every_subscriber_had_what_the_exchange_sent(tmp_path: Path, personality
         ) as exchange,
         run_subscribers(
             PROJECT.engine,
-            f"ws://127.0.0.1:{exchange.port}{path}",
+            exchange.url(feed),
             count=3,
             receipts=tmp_path / "receipts",
             log=tmp_path / "subscribers.log",

@@ -49,6 +49,12 @@ class Exchange:
         host = TLS_NAME if feed.tls else f"{SCHEMES[door]}://127.0.0.1"
         return Address(feed.exchange, host, port, feed.doors[door])
 
+    def url(self, feed: Feed) -> str:
+        """The WebSocket door for who takes URLs."""
+        address = self.address(feed)
+        host = f"wss://{address.host}" if feed.tls else address.host
+        return f"{host}:{address.port}{address.stream}"
+
 
 @contextmanager
 def run_exchange(

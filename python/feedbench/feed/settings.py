@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from feedbench.feed.relay import Relay
 from feedbench.target import Door
 from feedbench.units import parse_duration
 
-Design = Literal["sliced", "parallel"]
+Design = Literal["sliced", "parallel", "in-turn"]
 
 # The keys of a scenario's [feed] that can be varied, and so the names of a feed campaign's factors; what an
 # exchange of [[feed.exchanges]] says of itself goes before them.
@@ -31,9 +32,10 @@ class Feed:
     are the messages sent after it; `fix` is the stream of a FIX client, `rest` the path and query of a
     question, whose answer has the number of the newest event under the key `newest`.
 
-    `rate_per_s` counts events of the market over all its symbols, not messages. `sliced`: one subscriber at a
-    time, in random order; `parallel`: all subscribers get each message at the same time. `faults` are the
-    exchange's own notation.
+    `rate_per_s` counts events of the market over all its symbols, not messages. `faults` are the exchange's
+    own notation. `sliced`: one subscriber at a time, in random order; `parallel`: all subscribers get each
+    message at the same time; `in-turn`: each relay has the exchange for itself. `relay`: how relays
+    stand between the exchange and who follows it.
     """
 
     exchange: str
@@ -51,9 +53,12 @@ class Feed:
     rest: str | None = None
     newest: str | None = None
     poll_interval_ns: int = 20_000_000
+    relay: Relay | None = None
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any], exchange: Mapping[str, Any]) -> Feed:
+    def from_settings(
+        cls, settings: Mapping[str, Any], exchange: Mapping[str, Any], relay: Relay | None = None
+    ) -> Feed:
         """From a scenario's [feed] with a condition's factors in it, and one of its exchanges."""
         return cls(
             exchange=exchange_name(exchange),
@@ -71,12 +76,20 @@ class Feed:
             rest=exchange.get("rest"),
             newest=exchange.get("newest"),
             poll_interval_ns=parse_duration({**FEED_DEFAULTS, **settings}["poll_interval"]),
+            relay=relay,
         )
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Feed:
         lists = {name: tuple(document[name]) for name in ("subscribe", "faults")}
-        return cls(**{**document, **lists})
+        relay = Relay(**document["relay"]) if "relay" in document else None
+        return cls(**{**document, **lists, "relay": relay})
+
+    def to_json(self) -> dict[str, Any]:
+        document = asdict(self)
+        if self.relay is None:
+            del document["relay"]
+        return document
 
     @property
     def doors(self) -> Mapping[Door, str]:

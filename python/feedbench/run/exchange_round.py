@@ -13,7 +13,7 @@ from functools import partial
 
 from feedbench.errors import RunDirectoryError, TargetError
 from feedbench.feed.client import FeedClient, settings_of, start_client
-from feedbench.feed.exchange import Exchange, run_exchange
+from feedbench.feed.exchange import Exchange
 from feedbench.feed.ledger import Ledger, read_ledger
 from feedbench.feed.measured import Window, measure
 from feedbench.feed.received import SUFFIXES, read_received
@@ -27,9 +27,10 @@ from feedbench.run.context import Context
 from feedbench.run.feed_result import judge_feed, load_document, window_of
 from feedbench.run.fleet import Fleet, Start
 from feedbench.run.interruption import Interrupted
+from feedbench.run.market import EXCHANGE_GRACE_NS, feed_of, market_ns, open_exchange
 from feedbench.run.measured import INTERRUPTED, Measured
 from feedbench.run.poll_result import has_answers, record_pollers
-from feedbench.run.request import NS_PER_S, driven_ns, round_seed
+from feedbench.run.request import NS_PER_S, driven_ns
 from feedbench.run.resources import TreeReading, Usage, read_tree
 from feedbench.run.status import Outcome
 from feedbench.run.watch import Alarm, watch
@@ -41,7 +42,6 @@ FEWEST_ANSWERS_NS = 60_000_000_000
 LOOK_AGAIN_NS = 200_000_000
 # Clients are read just before the end of the market: when it has ended, so have they.
 READING_SHARE = 0.95
-EXCHANGE_GRACE_NS = 30_000_000_000
 
 
 def measure_by_exchange(
@@ -69,25 +69,22 @@ def _follow(
     """One try with all of `cells`; the one whose client could not be started, None when all could."""
     plan = context.plan
     feed = feed_of(plan, cells[0])
-    logs = context.logs(block)
     ledger = context.directory.block(block.index) / f"{round_.id}.ledger"
     ordered = sorted(cells, key=lambda cell: block.start_order.index(cell.process))
     pollers = [cell for cell in ordered if door_of(context, cell) == "rest"]
     listeners = [cell for cell in ordered if cell not in pollers]
-    market_ns = _market_ns(plan, feed, len(listeners))
+    lasts_ns = market_ns(plan, feed, len(listeners))
     ask_afterwards = bool(pollers) and feed.design == "sliced"
     with ExitStack() as stack:
         exchange = stack.enter_context(
-            run_exchange(
-                context.project.exchange,
+            open_exchange(
+                context,
+                block,
+                round_,
                 feed,
-                seed=round_seed(block, round_),
-                duration_ns=market_ns + (_asking_ns(context, len(pollers)) if ask_afterwards else 0),
+                duration_ns=lasts_ns + (_asking_ns(context, len(pollers)) if ask_afterwards else 0),
                 wait_for=len(listeners),
-                slice_ns=plan.protocol.slice_ns if feed.design == "sliced" else None,
                 ledger=ledger,
-                log=logs / f"{round_.id}.exchange.log",
-                cpus=context.pinning.engine,
                 spins=bool(context.pinning.engine) and context.pinning.engine != context.pinning.targets,
             )
         )
@@ -109,7 +106,7 @@ def _follow(
                 measured.outcomes[name] = Outcome("failed", str(client.death()))
                 return plan.cell(name)
         late = {cell.id: partial(start, cell) for cell in pollers if cell.id not in clients}
-        _watch(context, exchange, clients, measured, market_ns, late)
+        _watch(context, exchange, clients, measured, lasts_ns, late)
         troubles = {name: _ended(client) for name, client in clients.items()}
     measured.outcomes |= {name: trouble for name, trouble in troubles.items() if trouble is not None}
     unjudged = [cell for cell in ordered if cell.id not in measured.outcomes]
@@ -121,7 +118,7 @@ def _follow(
     if trouble is not None:
         measured.outcomes |= {cell.id: Outcome("failed", trouble) for cell in unjudged}
     elif found is not None:
-        _record_all(context, listeners, clients, found, measured, market_ns)
+        _record_all(context, listeners, clients, found, measured, lasts_ns)
         record_pollers(context, pollers, clients, found, feed, measured)
     return None
 
@@ -136,22 +133,15 @@ def _record_all(
     clients: Mapping[str, FeedClient],
     ledger: Ledger,
     measured: Measured,
-    market_ns: int,
+    lasts_ns: int,
 ) -> None:
-    """`cells` in the order of their connections; what comes after `market_ns` is for those who ask."""
+    """`cells` in the order of their connections; what comes after `lasts_ns` is for those who ask."""
     plan = context.plan
-    window = replace(window_of(plan.protocol, feed_of(plan, cells[0]), len(cells)), until_ns=market_ns)
+    window = replace(window_of(plan.protocol, feed_of(plan, cells[0]), len(cells)), until_ns=lasts_ns)
     for connection, cell in enumerate(cells):
         if cell.id in measured.outcomes:
             continue
         measured.outcomes[cell.id] = _record(context, cell, clients[cell.id], ledger, connection, window)
-
-
-def feed_of(plan: Plan, cell: Cell) -> Feed:
-    """What its exchange sends."""
-    feed = plan.condition(cell.condition).load.feed
-    assert feed is not None, "the round's client is an exchange"
-    return feed
 
 
 def door_of(context: Context, cell: Cell) -> Door:
@@ -159,11 +149,6 @@ def door_of(context: Context, cell: Cell) -> Door:
     door = feed_of(context.plan, cell).door_of(context.registry.get(cell.target).doors)
     assert door is not None, "the plan leaves out who has no door"
     return door
-
-
-def _market_ns(plan: Plan, feed: Feed, listeners: int) -> int:
-    """In slices each client has its own time."""
-    return driven_ns(plan) * (listeners if feed.design == "sliced" else 1)
 
 
 def _asking_ns(context: Context, pollers: int) -> int:
@@ -216,7 +201,7 @@ def _watch(
     exchange: Exchange,
     clients: dict[str, FeedClient],
     measured: Measured,
-    market_ns: int,
+    lasts_ns: int,
     late: Mapping[str, Callable[[], FeedClient]],
 ) -> None:
     """Until the market has ended; what clients used is read while they live. `late` are pollers that are
@@ -233,7 +218,7 @@ def _watch(
         for name, client in clients.items():
             _note(plan, name, before[name], read_tree(client.process.pid), measured)
         # Slices are over a moment later, whose last messages nobody is to be disturbed in.
-        return Alarm(_since(began_ns) + market_ns - int(market_ns * READING_SHARE), ask) if late else None
+        return Alarm(_since(began_ns) + lasts_ns - int(lasts_ns * READING_SHARE), ask) if late else None
 
     def ask() -> Alarm | None:
         context.told(f"measuring {len(late)} pollers")
@@ -265,9 +250,9 @@ def _watch(
         exchange.process,
         bystanders={name: client.process for name, client in clients.items()},
         interruption=context.interruption,
-        deadline_ns=2 * market_ns + EXCHANGE_GRACE_NS + (_asking_ns(context, len(late)) if late else 0),
+        deadline_ns=2 * lasts_ns + EXCHANGE_GRACE_NS + (_asking_ns(context, len(late)) if late else 0),
         # A market that waited for its subscribers opens on the next whole second.
-        alarm=Alarm(NS_PER_S - time.time_ns() % NS_PER_S + int(market_ns * READING_SHARE), read),
+        alarm=Alarm(NS_PER_S - time.time_ns() % NS_PER_S + int(lasts_ns * READING_SHARE), read),
         tick=context.tick,
     )
     if watched.interrupted:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from feedbench.host.awake import cpus_awake
 from feedbench.host.pressure import other_work_share, read_pressure
-from feedbench.load import ENGINE, EXCHANGE
+from feedbench.load import ENGINE, EXCHANGE, RELAY
 from feedbench.paths import write_json
 from feedbench.plan import Block, Cell, Plan, Round
 from feedbench.run.client_round import measure_by_clients
@@ -18,6 +18,7 @@ from feedbench.run.environment import environment_document
 from feedbench.run.exchange_round import measure_by_exchange
 from feedbench.run.fleet import Fleet
 from feedbench.run.measured import INTERRUPTED, Measured
+from feedbench.run.relay_round import measure_by_relays
 from feedbench.run.request import driven_ns
 from feedbench.run.resources import own_cpu_ns
 from feedbench.run.status import Outcome, Status
@@ -32,7 +33,7 @@ def run_round(context: Context, block: Block, round_: Round, fleet: Fleet) -> No
     for cell in cells:
         if cell.id in context.offered and (cause := context.offered[cell.id].cause) is not None:
             measured.outcomes[cell.id] = Outcome("failed", cause)
-    startable = round_.client == EXCHANGE  # feed clients are started for each exchange
+    startable = round_.client in (EXCHANGE, RELAY)  # who follows an exchange is started for each
     able = [
         cell
         for cell in cells
@@ -77,7 +78,9 @@ def _measure(
     own_before_ns = own_cpu_ns()
     before = read_pressure()
     with cpus_awake(context.engine, cpus, wanted=round_.cpus_awake) as awake:
-        by = {ENGINE: measure_by_engine, EXCHANGE: measure_by_exchange}.get(round_.client, measure_by_clients)
+        by = {ENGINE: measure_by_engine, EXCHANGE: measure_by_exchange, RELAY: measure_by_relays}.get(
+            round_.client, measure_by_clients
+        )
         by(context, block, round_, cells, fleet, measured)
     after = read_pressure()
     own_ns = own_cpu_ns() - own_before_ns + measured.targets_cpu_ns  # the spinners have ended and count, too

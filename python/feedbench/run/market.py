@@ -1,0 +1,55 @@
+"""The exchange of one round, for whoever follows it: feed clients or relays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from feedbench.feed.exchange import Exchange, run_exchange
+from feedbench.feed.settings import Feed
+from feedbench.plan import Block, Cell, Plan, Round
+from feedbench.run.context import Context
+from feedbench.run.request import driven_ns, round_seed
+
+EXCHANGE_GRACE_NS = 30_000_000_000
+
+
+def feed_of(plan: Plan, cell: Cell) -> Feed:
+    """What its exchange sends."""
+    feed = plan.condition(cell.condition).load.feed
+    assert feed is not None, "the round's client is an exchange"
+    return feed
+
+
+def market_ns(plan: Plan, feed: Feed, clients: int) -> int:
+    """In slices each client has its own time."""
+    return driven_ns(plan) * (clients if feed.design == "sliced" else 1)
+
+
+@contextmanager
+def open_exchange(
+    context: Context,
+    block: Block,
+    round_: Round,
+    feed: Feed,
+    *,
+    duration_ns: int,
+    wait_for: int,
+    ledger: Path,
+    spins: bool,
+) -> Iterator[Exchange]:
+    """A fresh exchange on the engine's CPU; its market opens for `wait_for` connections."""
+    with run_exchange(
+        context.project.exchange,
+        feed,
+        seed=round_seed(block, round_),
+        duration_ns=duration_ns,
+        wait_for=wait_for,
+        slice_ns=context.plan.protocol.slice_ns if feed.design == "sliced" else None,
+        ledger=ledger,
+        log=context.logs(block) / f"{ledger.stem}.exchange.log",
+        cpus=context.pinning.engine,
+        spins=spins,
+    ) as exchange:
+        yield exchange
