@@ -1,0 +1,1 @@
+../httplistener/compile.sh
