@@ -101,10 +101,11 @@ engine() {
     cargo="$(cargo_command)"
     echo "$cargo" >.feedbench/cargo
     [ -x target/release/feedbench-engine ] && [ -x target/release/feedbench-exchange ] &&
-        [ -x target/release/feedbench-path ] ||
-        say "engine, exchange and path with $("$cargo" --version)"
-    "$cargo" build --release --locked --quiet -p feedbench-engine -p feedbench-exchange-server -p feedbench-path ||
-        fail "the engine, the exchange or the path did not build (see above)"
+        [ -x target/release/feedbench-path ] && [ -x target/release/feedbench-wire-stamps ] ||
+        say "engine, exchange, path and wire-stamps with $("$cargo" --version)"
+    "$cargo" build --release --locked --quiet -p feedbench-engine -p feedbench-exchange-server -p feedbench-path \
+        -p feedbench-wire-stamps ||
+        fail "the engine, the exchange, the path or wire-stamps did not build (see above)"
 }
 
 browser() {
