@@ -160,6 +160,13 @@ def write_inbound() -> None:
     write("inbound", "ping.between.fragments", b"".join(fragments))
     write("inbound", "close.then.more", b"\x88\x82" + key + b"\x03\xe8\x81\x80" + key)
     write("inbound", "announced.too.large", b"\x82\xff" + b"\x7f" * 8 + key)
+    packed = zlib.compressobj(wbits=-15)
+    text = packed.compress(b"the same, the same") + packed.flush(zlib.Z_SYNC_FLUSH)
+    whole = text.removesuffix(b"\x00\x00\xff\xff")
+    write("inbound", "compressed", bytes([0xC1, 0x80 | len(whole)]) + key + whole)
+    first, rest = whole[:3], whole[3:]
+    frames = bytes([0x41, 0x80 | len(first)]) + key + first + bytes([0x80, 0x80 | len(rest)]) + key + rest
+    write("inbound", "compressed.in.fragments", frames)
 
 
 def write_files() -> None:

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from exchange_conformance.errors import ConformanceError
-from exchange_conformance.exchange import default_command, serving
-from fix_conformance.__main__ import ACCEPTANCE, AT_ONCE, CHECKOUT, MARKET
+from exchange_conformance.exchange import default_command
+from fix_conformance.__main__ import AT_ONCE, CHECKOUT, MAINTENANCE_DOOR, all_doors
 from fix_conformance.client import Client, answers
-from fix_conformance.definition import Case, Door, read_cases, step
+from fix_conformance.definition import Case, Door, read_cases, read_steps
 from fix_conformance.errors import CheckError, DefinitionError
 from fix_conformance.pattern import check, parse
 from fix_conformance.planted import PLANTS
@@ -28,13 +28,9 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tu
     except ConformanceError as error:
         pytest.skip(str(error))
     log = tmp_path_factory.mktemp("fix") / "exchange.log"
-    with serving(command, MARKET, log=log) as market, serving(command, ACCEPTANCE, log=log) as acceptance:
-        found = {}
-        for name, urls in (market | acceptance).items():
-            if urls["fix"]:
-                address = urlsplit(urls["fix"])
-                found[name] = (address.hostname or "", address.port or 0)
-        yield found
+    with all_doors(command, log=log) as doors:
+        urls = {name: urlsplit(url) for name, url in doors.items()}
+        yield {name: (url.hostname or "", url.port or 0) for name, url in urls.items()}
 
 
 @pytest.mark.end_to_end
@@ -61,7 +57,9 @@ def test_each_expected_message_is_missed_when_it_is_spoiled(addresses: dict[str,
         # A name of its own: the numbers of a session go on from run to run.
         alone = replace(case, client=f"S{number}")
         try:
-            Client(alone, addresses[case.door.name], patience_s=2, plant=(plant, answer)).run()
+            # What is announced comes by the clock, ten seconds apart.
+            patience_s = 15 if case.door.name == MAINTENANCE_DOOR else 2
+            Client(alone, addresses[case.door.name], patience_s=patience_s, plant=(plant, answer)).run()
         except CheckError:
             return True
         return False
@@ -108,11 +106,17 @@ def test_values_with_parentheses_are_text_and_not_groups() -> None:
 @pytest.mark.parametrize("line", ["", "= A", "> {49=X A", "< A 98", "< A 268=#(269=0", "- soon"])
 def test_a_line_that_is_no_step_is_refused(line: str) -> None:
     with pytest.raises(DefinitionError):
-        step(line)
+        read_steps(line)
+
+
+def test_a_message_that_is_sent_many_times_is_many_steps() -> None:
+    assert read_steps("3> 1 112=A") == read_steps("> 1 112=A") * 3
+    with pytest.raises(DefinitionError, match="only what is sent"):
+        read_steps("3< 0 112=A")
 
 
 def test_a_case_that_expects_nothing_is_refused() -> None:
-    case = Case("x", "y", Door("d", "FIX.4.4", "E", 3), (step("> 0"),))
+    case = Case("x", "y", Door("d", "FIX.4.4", "E", 3), tuple(read_steps("> 0")))
     with pytest.raises(DefinitionError, match="expects no message"):
         answers(case)
 
@@ -137,7 +141,8 @@ def test_a_frame_that_is_wrong_is_no_message(fault: str) -> None:
 
 def test_ids_are_unique_and_each_file_is_read(tmp_path: Path) -> None:
     assert len({case.id for case in CASES}) == len(CASES) > 80
-    assert {case.door.name for case in CASES} == {"standard", "binance", "coinbase", "acceptance"}
+    doors = {"standard", "binance", "coinbase", "acceptance", MAINTENANCE_DOOR}
+    assert {case.door.name for case in CASES} == doors
     (tmp_path / "a.toml").write_text("schema = 2")
     with pytest.raises(DefinitionError, match=r"a\.toml: schema 2"):
         read_cases(tmp_path)

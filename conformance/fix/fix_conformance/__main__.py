@@ -6,9 +6,9 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -23,6 +23,19 @@ from fix_conformance.planted import PLANTS, Plant
 CHECKOUT = Path(__file__).parent.parent.parent.parent
 MARKET = ("--personality", "binance,coinbase", "--fix", "--symbols", "2", "--rate", "1000", "--seed", "7")
 ACCEPTANCE = ("--fix-acceptance",)
+# Its door is called as the usual one, so its cases have a door of their own.
+MAINTENANCE = (
+    "--personality",
+    "binance",
+    "--fix",
+    "--symbols",
+    "1",
+    "--rate",
+    "100",
+    "--fix-maintenance",
+    "11",
+)
+MAINTENANCE_DOOR = "binance-maintenance"
 AT_ONCE = 16
 
 
@@ -89,6 +102,18 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+@contextmanager
+def all_doors(command: Sequence[str], *, log: Path) -> Iterator[dict[str, str]]:
+    """URLs of all doors that cases name, of exchanges that are started for it."""
+    with ExitStack() as stack:
+        market, acceptance, maintenance = (
+            stack.enter_context(serving(command, arguments, log=log))
+            for arguments in (MARKET, ACCEPTANCE, MAINTENANCE)
+        )
+        doors = {name: url["fix"] for name, url in {**market, **acceptance}.items() if url["fix"]}
+        yield doors | {MAINTENANCE_DOOR: maintenance["binance"]["fix"]}
+
+
 def _judge(
     cases: Sequence[Case], given: Sequence[str], *, patience_s: float, plant: Plant | None
 ) -> list[Verdict]:
@@ -100,9 +125,7 @@ def _judge(
         if any(case.door.name not in addresses for case in cases):
             command = default_command(CHECKOUT)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            for arguments in (MARKET, ACCEPTANCE):
-                urls = stack.enter_context(serving(command, arguments, log=folder / "exchange.log"))
-                addresses = {name: url["fix"] for name, url in urls.items() if url["fix"]} | addresses
+            addresses = stack.enter_context(all_doors(command, log=folder / "exchange.log")) | addresses
 
         def judge(case: Case) -> Verdict:
             return _verdict(case, addresses, patience_s=patience_s, plant=plant)

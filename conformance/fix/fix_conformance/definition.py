@@ -14,7 +14,7 @@ from fix_conformance.pattern import Expected, parse
 
 DEFINITIONS = Path(__file__).parent.parent / "definitions"
 LINE = re.compile(
-    r"(?P<verb>[<>])\s+(?:\.\.(?P<skipped>\S+)\s+)?(?:\{(?P<header>[^}]*)\}\s*)?(?P<msg_type>[^\s{}]+)(?:\s+(?P<body>.*))?"
+    r"(?P<times>\d+)?(?P<verb>[<>])\s+(?:\.\.(?P<skipped>\S+)\s+)?(?:\{(?P<header>[^}]*)\}\s*)?(?P<msg_type>[^\s{}]+)(?:\s+(?P<body>.*))?"
 )
 PAUSE = re.compile(r"- (\d+)ms")
 
@@ -119,7 +119,8 @@ def _cases(document: dict[str, Any], *, first: int) -> list[Case]:
     cases: list[Case] = []
     for number, case in enumerate(document["case"], first):
         try:
-            steps = tuple(step(line) for line in case["steps"].splitlines() if line.strip())
+            lines = filter(None, map(str.strip, case["steps"].splitlines()))
+            steps = tuple(step for line in lines for step in read_steps(line))
             cases.append(
                 Case(
                     case["id"], case["what"], doors[case["door"]], steps, case.get("client", f"C{number:03}")
@@ -130,25 +131,26 @@ def _cases(document: dict[str, Any], *, first: int) -> list[Case]:
     return cases
 
 
-def step(line: str) -> Step:
-    """Reads one line of a script."""
-    line = line.strip()
+def read_steps(line: str) -> list[Step]:
+    """Reads one line of a script; a message that is sent many times is many steps."""
     if line == "connect":
-        return Connect()
+        return [Connect()]
     if line == "disconnected":
-        return Disconnected()
+        return [Disconnected()]
     if pause := PAUSE.fullmatch(line):
-        return Pause(int(pause[1]))
+        return [Pause(int(pause[1]))]
     if line.startswith(">> "):
-        return Raw(line.removeprefix(">> "))
+        return [Raw(line.removeprefix(">> "))]
     found = LINE.fullmatch(line)
     if found is None:
         raise DefinitionError(f"{line!r} is no step")
     header, body = found["header"] or "", found["body"] or ""
     if found["verb"] == "<":
-        return Expect(found["msg_type"], parse(header), parse(body), found["skipped"])
+        if found["times"]:
+            raise DefinitionError(f"{line!r}: only what is sent has a number of times")
+        return [Expect(found["msg_type"], parse(header), parse(body), found["skipped"])]
     changes = {}
     for change in filter(None, header.split("|")):
         tag, _, value = change.partition("=")
         changes[tag] = value
-    return Send(found["msg_type"], changes, body)
+    return [Send(found["msg_type"], changes, body)] * int(found["times"] or 1)

@@ -151,10 +151,11 @@ impl<'a> End<'a> {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "{}: {} messages ({}) sent to {} connections, {} REST requests, {} refused, {} too slow, {} against the protocol",
+                "{}: {} messages ({}; {} as frames) sent to {} connections, {} REST requests, {} refused, {} too slow, {} against the protocol",
                 door.name,
                 door.messages_sent,
                 size(door.bytes_sent),
+                size(door.framed_bytes_sent),
                 door.connections,
                 door.rest_requests,
                 door.refusals,

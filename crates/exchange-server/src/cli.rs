@@ -12,6 +12,7 @@ use clap::{Parser, ValueEnum};
 use feedbench_exchange::personality::fix::Dialect;
 use feedbench_exchange::replay::Pace;
 use feedbench_exchange_server::personalities::{Name, Place};
+use feedbench_wire::deflate::Agreement;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -85,6 +86,9 @@ pub struct Cli {
     /// Who may log on to Binance's FIX: an API key with the PEM file of its Ed25519 public key; repeatable [default: everybody]
     #[arg(long, value_name = "API_KEY=FILE", requires = "fix", value_parser = fix::key, help_heading = "FIX")]
     pub fix_key: Vec<fix::Key>,
+    /// Announce a maintenance to each of Binance's FIX connections by News, and close it so long after its Logon
+    #[arg(long, value_name = "SECONDS", requires = "fix", value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "FIX")]
+    pub fix_maintenance: Option<u64>,
     /// Nothing but a FIX 4.2 and 4.4 acceptor, ISLD, for public acceptance suites: it echoes orders and resets at each Logon
     #[arg(long, conflicts_with_all = ["fix", "fix_store", "personality", "replay", "namespace"], help_heading = "FIX")]
     pub fix_acceptance: bool,
@@ -184,6 +188,17 @@ pub struct Cli {
     /// What may wait for a client beyond that before it is too slow
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "1MiB", help_heading = "Sending")]
     pub queue: usize,
+    /// Accept a client's offer of permessage-deflate: as it asks, or `shared`, without context, so that one frame serves all
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "as-offered",
+        help_heading = "Sending"
+    )]
+    pub deflate: Option<DeflateKind>,
 
     /// Run COMMAND where the exchanges' real host names lead here and nothing else can be reached
     #[arg(long, requires = "command", help_heading = "Namespace")]
@@ -221,6 +236,25 @@ pub enum PacingKind {
     Spin,
     /// Never waits
     Unpaced,
+}
+
+/// What is wanted of permessage-deflate, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeflateKind {
+    /// What the client asks for; most keep the window, which takes about 270 KB for each connection
+    AsOffered,
+    /// The window is forgotten after each message: a message is compressed once for all
+    Shared,
+}
+
+impl DeflateKind {
+    /// What is asked of clients.
+    pub fn agreement(self) -> Agreement {
+        Agreement {
+            server_no_context_takeover: self == Self::Shared,
+            ..Agreement::default()
+        }
+    }
 }
 
 impl Cli {

@@ -14,6 +14,7 @@ pub use listener::{bind, BindError};
 
 use crate::seam::{Command, DoorId};
 use feedbench_exchange::personality::Transport;
+use feedbench_wire::deflate::Agreement;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -33,6 +34,8 @@ pub struct FrontConfig {
     pub tls: Option<Arc<rustls::ServerConfig>>,
     /// The answer to a WebSocket handshake waits so long.
     pub handshake_delay: Duration,
+    /// What we want of permessage-deflate where a client offers it; without, every offer is declined.
+    pub deflate: Option<Agreement>,
     /// How long clients may take, and how many at once.
     pub limits: Limits,
     /// The CPU that the market thread has to itself.
@@ -65,6 +68,7 @@ struct Shared {
     send: Sender,
     tls: Option<tokio_rustls::TlsAcceptor>,
     handshake_delay: Duration,
+    deflate: Option<Agreement>,
     limits: Limits,
     handshakes: Arc<Semaphore>,
 }
@@ -101,6 +105,7 @@ impl Front {
             send,
             tls: config.tls.map(tokio_rustls::TlsAcceptor::from),
             handshake_delay: config.handshake_delay,
+            deflate: config.deflate,
             handshakes: Arc::new(Semaphore::new(config.limits.handshakes)),
             limits: config.limits,
         });

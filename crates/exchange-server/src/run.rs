@@ -2,7 +2,7 @@
 
 mod wait;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, DeflateKind};
 use crate::output::Output;
 use anyhow::{Context, Result};
 use feedbench_exchange_server::announcement::{Beginning, End};
@@ -71,6 +71,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode> {
             .map(Certificates::server_config)
             .transpose()?,
         handshake_delay: handle.handshake_delay(),
+        deflate: cli.deflate.map(DeflateKind::agreement),
         limits: Limits::default(),
         avoid_cpu: cli.cpu,
     };

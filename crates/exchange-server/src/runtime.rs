@@ -17,6 +17,7 @@ mod ledger_thread;
 pub mod limit;
 mod lobby;
 mod market_thread;
+mod packer;
 mod parting;
 mod poller;
 mod schedule;

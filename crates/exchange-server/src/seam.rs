@@ -4,6 +4,7 @@
 //! books and every established WebSocket; it never waits for a handshake. Commands go from front to market thread.
 
 use feedbench_exchange::personality::{Request, Response};
+use feedbench_wire::deflate::Agreement;
 use std::net::TcpStream;
 use tokio::sync::oneshot;
 
@@ -74,6 +75,8 @@ pub enum Command {
         door: DoorId,
         /// The upgrade request.
         request: OwnedRequest,
+        /// What was agreed on for its compression, if anything was.
+        deflate: Option<Agreement>,
         /// Gets the verdict; if it is gone, the connection is abandoned.
         verdict: oneshot::Sender<Result<Ticket, Response>>,
     },

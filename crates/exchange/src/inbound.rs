@@ -1,5 +1,6 @@
 //! From a client's bytes to its messages: frames, masks, fragments and limits of RFC 6455, without a socket.
 
+use feedbench_wire::deflate::{Agreement, Decompressor, DeflateError};
 use feedbench_wire::frame::{FrameError, Header, Opcode};
 use feedbench_wire::mask;
 
@@ -27,9 +28,12 @@ pub enum Violation {
     /// Clients must mask.
     #[error("a client's frame is not masked")]
     Unmasked,
-    /// Compression was not negotiated.
+    /// Compression was not negotiated, or it is a continuation that says so.
     #[error("a frame is compressed, which was not negotiated")]
     Compressed,
+    /// What was compressed cannot be read.
+    #[error("a compressed message is damaged")]
+    Damaged,
     /// A continuation of nothing, or a new message within another.
     #[error("a fragment is out of order")]
     Fragment,
@@ -48,7 +52,7 @@ impl Violation {
     /// The status code of RFC 6455, section 7.4.1.
     pub fn code(self) -> u16 {
         match self {
-            Self::NotText => 1007,
+            Self::NotText | Self::Damaged => 1007,
             Self::TooLarge => 1009,
             _ => 1002,
         }
@@ -61,11 +65,58 @@ pub struct Inbound {
     /// The beginning of a frame whose end has not come yet.
     partial: Vec<u8>,
     /// The fragments of a message so far.
-    message: Option<(Opcode, Vec<u8>)>,
+    message: Option<Fragments>,
     ended: bool,
+    inflate: Option<Box<Inflate>>,
+}
+
+/// The beginning of a message.
+#[derive(Debug)]
+struct Fragments {
+    opcode: Opcode,
+    compressed: bool,
+    payload: Vec<u8>,
+}
+
+/// Reads what a client compresses.
+#[derive(Debug)]
+struct Inflate {
+    agreement: Agreement,
+    /// Made with the first compressed message: most clients only listen, and its window takes 32 KiB.
+    stream: Option<Decompressor>,
+    plain: Vec<u8>,
+}
+
+impl Inflate {
+    /// The message that a compressed payload holds.
+    fn message(&mut self, payload: &[u8], limit_bytes: usize) -> Result<&[u8], Violation> {
+        let agreement = self.agreement;
+        let stream = self.stream.get_or_insert_with(|| {
+            let forgets = agreement.client_no_context_takeover;
+            Decompressor::new(agreement.client_window_bits(), forgets, limit_bytes)
+        });
+        self.plain.clear();
+        match stream.decompress(payload, true, &mut self.plain) {
+            Ok(()) => Ok(&self.plain),
+            Err(DeflateError::TooLarge { .. }) => Err(Violation::TooLarge),
+            Err(_) => Err(Violation::Damaged),
+        }
+    }
 }
 
 impl Inbound {
+    /// Of a client that may compress its messages, as was agreed on.
+    pub fn inflating(agreement: Agreement) -> Self {
+        Self {
+            inflate: Some(Box::new(Inflate {
+                agreement,
+                stream: None,
+                plain: Vec::new(),
+            })),
+            ..Self::default()
+        }
+    }
+
     /// Takes bytes as they came, which it unmasks in place, and tells what they say. After an error or a close,
     /// nothing more.
     pub fn feed(
@@ -106,11 +157,13 @@ impl Inbound {
                 break;
             };
             let key = header.mask.ok_or(Violation::Unmasked)?;
-            if header.compressed {
+            if header.compressed
+                && (self.inflate.is_none() || header.opcode == Opcode::Continuation)
+            {
                 return Err(Violation::Compressed);
             }
             let earlier = match (&self.message, header.opcode.is_control()) {
-                (Some((_, earlier)), false) => earlier.len(),
+                (Some(earlier), false) => earlier.payload.len(),
                 _ => 0,
             };
             // Refused by what the header announces: nobody makes us hold more than the limit.
@@ -124,7 +177,7 @@ impl Inbound {
             }
             let payload = &mut bytes[start..end];
             mask::apply(key, payload, 0);
-            self.frame(header, payload, tell)?;
+            self.frame(header, payload, limit_bytes, tell)?;
             used = end;
         }
         Ok(if self.ended { bytes.len() } else { used })
@@ -134,8 +187,10 @@ impl Inbound {
         &mut self,
         header: Header,
         payload: &[u8],
+        limit_bytes: usize,
         tell: &mut impl FnMut(Arrival<'_>),
     ) -> Result<(), Violation> {
+        let compressed = header.compressed;
         match header.opcode {
             Opcode::Ping => tell(Arrival::Ping(payload)),
             Opcode::Pong => tell(Arrival::Pong(payload)),
@@ -148,21 +203,42 @@ impl Inbound {
                 return Err(Violation::Fragment)
             }
             opcode @ (Opcode::Text | Opcode::Binary) if header.fin => {
-                tell(message(opcode, payload)?)
+                self.message((opcode, compressed), payload, limit_bytes, tell)?;
             }
             opcode @ (Opcode::Text | Opcode::Binary) => {
-                self.message = Some((opcode, payload.to_vec()));
+                self.message = Some(Fragments {
+                    opcode,
+                    compressed,
+                    payload: payload.to_vec(),
+                });
             }
             Opcode::Continuation => {
-                let (opcode, mut whole) = self.message.take().ok_or(Violation::Fragment)?;
-                whole.extend_from_slice(payload);
+                let mut whole = self.message.take().ok_or(Violation::Fragment)?;
+                whole.payload.extend_from_slice(payload);
                 if header.fin {
-                    tell(message(opcode, &whole)?);
+                    let kind = (whole.opcode, whole.compressed);
+                    self.message(kind, &whole.payload, limit_bytes, tell)?;
                 } else {
-                    self.message = Some((opcode, whole));
+                    self.message = Some(whole);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Tells a whole message, decompressed if need be.
+    fn message(
+        &mut self,
+        (opcode, compressed): (Opcode, bool),
+        payload: &[u8],
+        limit_bytes: usize,
+        tell: &mut impl FnMut(Arrival<'_>),
+    ) -> Result<(), Violation> {
+        let payload = match self.inflate.as_mut().filter(|_| compressed) {
+            Some(inflate) => inflate.message(payload, limit_bytes)?,
+            None => payload,
+        };
+        tell(message(opcode, payload)?);
         Ok(())
     }
 }
@@ -340,6 +416,75 @@ mod tests {
         }
         let largest = frame(true, Opcode::Text, &[b'x'; LIMIT_BYTES]);
         assert_eq!(told(&largest, 7).1, None, "the limit itself is allowed");
+    }
+
+    /// What a client compresses, as frames with so many bytes of payload each.
+    fn compressed(messages: &[&[u8]], part_bytes: usize) -> Vec<u8> {
+        let mut compress = flate2::Compress::new(flate2::Compression::default(), false);
+        let mut bytes = Vec::new();
+        for message in messages {
+            let mut packed = Vec::with_capacity(message.len() + 100);
+            compress
+                .compress_vec(message, &mut packed, flate2::FlushCompress::Sync)
+                .unwrap();
+            packed.truncate(packed.len() - 4);
+            let parts: Vec<&[u8]> = packed.chunks(part_bytes).collect();
+            for (index, part) in parts.iter().enumerate() {
+                let opcode = match index {
+                    0 => Opcode::Text,
+                    _ => Opcode::Continuation,
+                };
+                let start = bytes.len();
+                bytes.extend(frame(index + 1 == parts.len(), opcode, part));
+                bytes[start] |= u8::from(index == 0) << 6;
+            }
+        }
+        bytes
+    }
+
+    fn heard(bytes: &[u8]) -> (Vec<String>, Option<Violation>) {
+        let mut inbound = Inbound::inflating(Agreement::default());
+        let mut heard = Vec::new();
+        let result = inbound.feed(&mut bytes.to_vec(), LIMIT_BYTES, |arrival| {
+            if let Arrival::Text(text) = arrival {
+                heard.push(String::from_utf8(text.to_vec()).unwrap());
+            }
+        });
+        (heard, result.err())
+    }
+
+    #[test]
+    fn compressed_messages_are_told_plain_however_they_are_cut() {
+        let messages = [
+            "the same, the same, the same",
+            "the same, the same, and more",
+        ];
+        let plain = messages.map(str::as_bytes);
+        for part_bytes in [1, 3, 1_000] {
+            let bytes = compressed(&plain, part_bytes);
+            assert_eq!(heard(&bytes), (messages.map(String::from).to_vec(), None));
+        }
+        // An agreement does not oblige anybody.
+        let uncompressed = frame(true, Opcode::Text, b"plain");
+        assert_eq!(heard(&uncompressed), (vec!["plain".to_owned()], None));
+    }
+
+    #[test]
+    fn compressed_messages_that_cannot_be_taken_are_violations() {
+        let bomb = vec![b'x'; LIMIT_BYTES + 1];
+        assert_eq!(
+            heard(&compressed(&[&bomb], 1_000)).1,
+            Some(Violation::TooLarge)
+        );
+        let mut damaged = frame(true, Opcode::Text, &[0xff; 20]);
+        damaged[0] |= 0x40;
+        assert_eq!(heard(&damaged).1, Some(Violation::Damaged));
+        assert_eq!(Violation::Damaged.code(), 1007);
+        let mut continued = frame(false, Opcode::Text, b"x");
+        let start = continued.len();
+        continued.extend(frame(true, Opcode::Continuation, b"x"));
+        continued[start] |= 0x40;
+        assert_eq!(heard(&continued).1, Some(Violation::Compressed));
     }
 
     #[test]

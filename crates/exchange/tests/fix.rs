@@ -489,7 +489,7 @@ fn numbers_outlive_the_process_where_there_is_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let config = FixConfig {
         stores: Some(folder.path().to_owned()),
-        keys: None,
+        ..FixConfig::default()
     };
     let mut desk = Desk::with(Dialect::Standard, config.clone());
     desk.say("A", "98=0|108=30");

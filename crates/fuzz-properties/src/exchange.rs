@@ -16,6 +16,7 @@ use feedbench_exchange::personality::kraken::Kraken;
 use feedbench_exchange::personality::{Incoming, Personality, Reply, Request};
 use feedbench_exchange::replay::{Pace, Recording, Replay};
 use feedbench_exchange::time::{ExchangeClock, MILLISECOND_NS};
+use feedbench_wire::deflate::Agreement;
 use feedbench_wire::frame::Opcode;
 use serde_json::value::RawValue;
 
@@ -238,11 +239,17 @@ fn request<P: Personality>(mut personality: P, usual: &str, market: &Market, tar
     assert!(again.is_ok());
 }
 
-/// However a client's bytes are cut, they say the same, and nothing larger than the limit is taken.
+/// However a client's bytes are cut, they say the same, and nothing larger than the limit is taken; whether it may
+/// compress or not.
 pub fn inbound(bytes: &[u8]) {
+    told_alike(bytes, Inbound::default);
+    told_alike(bytes, || Inbound::inflating(Agreement::default()));
+}
+
+fn told_alike(bytes: &[u8], new: impl Fn() -> Inbound) {
     const LIMIT_BYTES: usize = 1_000;
     let told = |chunk_bytes: usize| {
-        let mut inbound = Inbound::default();
+        let mut inbound = new();
         let mut heard = Vec::new();
         let outcome = bytes.chunks(chunk_bytes).try_for_each(|chunk| {
             inbound.feed(&mut chunk.to_vec(), LIMIT_BYTES, |arrival| {

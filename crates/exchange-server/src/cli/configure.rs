@@ -133,7 +133,7 @@ impl Cli {
             let replay = super::replay::read(path, self.speed, self.rounds)?;
             config = config.door(move |_| replay);
         }
-        let fix = super::fix::config(self.fix_store.as_deref(), &self.fix_key)?;
+        let fix = super::fix::config(self)?;
         for dialect in self.dialects() {
             let fix = fix.clone();
             config = config.door(move |market| Fix::new(dialect, fix, market));

@@ -1,5 +1,6 @@
 //! Who may log on over FIX.
 
+use super::Cli;
 use anyhow::{ensure, Context, Result};
 use feedbench_exchange::personality::fix::FixConfig;
 use feedbench_wire::fix::authentication::{Ed25519Keys, PUBLIC_KEY_BYTES};
@@ -40,18 +41,19 @@ pub fn key(text: &str) -> Result<Key> {
 }
 
 /// What FIX doors are told.
-pub fn config(stores: Option<&std::path::Path>, keys: &[Key]) -> Result<FixConfig> {
-    if let Some(folder) = stores {
+pub fn config(cli: &Cli) -> Result<FixConfig> {
+    if let Some(folder) = &cli.fix_store {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
     let mut known = Ed25519Keys::default();
-    for key in keys {
+    for key in &cli.fix_key {
         known.insert(&key.api_key, key.public_key);
     }
     Ok(FixConfig {
-        stores: stores.map(Into::into),
-        keys: (!keys.is_empty()).then_some(known),
+        stores: cli.fix_store.clone(),
+        keys: (!cli.fix_key.is_empty()).then_some(known),
+        maintenance_s: cli.fix_maintenance,
     })
 }
 

@@ -7,10 +7,11 @@ use super::{Sender, Shared};
 use crate::seam::{Command, DoorId, Established, OwnedRequest, Ticket};
 use bytes::Bytes;
 use feedbench_exchange::personality::Response;
+use feedbench_wire::deflate::Agreement;
 use feedbench_wire::handshake::{accept_for, Upgrade, UpgradeError};
 use http::header::{
-    HeaderValue, ALLOW, CONNECTION, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_VERSION,
-    UPGRADE,
+    HeaderValue, ALLOW, CONNECTION, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_EXTENSIONS,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::StatusCode;
 use http_body_util::Full;
@@ -29,15 +30,19 @@ pub async fn answer(
     request: hyper::Request<Incoming>,
     wanted: OwnedRequest,
 ) -> Answer {
-    if let Err(error) = Upgrade::parse(&head(&request)) {
-        patience.answered();
-        return malformed(&error);
-    }
+    let deflate = match Upgrade::parse(&head(&request)) {
+        Ok(upgrade) => shared.deflate.and_then(|wanted| agreed(upgrade, wanted)),
+        Err(error) => {
+            patience.answered();
+            return malformed(&error);
+        }
+    };
     let accept = accept_for(header(&request, "sec-websocket-key"));
     let (verdict, decided) = oneshot::channel();
     (shared.send)(Command::Open {
         door,
         request: wanted,
+        deflate,
         verdict,
     });
     let ticket = match decided.await {
@@ -58,10 +63,16 @@ pub async fn answer(
         }
         patience.answered();
     });
-    switching_protocols(&accept)
+    switching_protocols(&accept, deflate)
 }
 
-fn switching_protocols(accept: &str) -> Answer {
+/// The answer to the first of a client's offers to compress that can be understood, if it has one.
+fn agreed(upgrade: Option<Upgrade>, wanted: Agreement) -> Option<Agreement> {
+    let offers = upgrade?.deflate;
+    offers.first().map(|offer| offer.answer(wanted))
+}
+
+fn switching_protocols(accept: &str, deflate: Option<Agreement>) -> Answer {
     let mut answer = Answer::new(Full::default());
     *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let headers = answer.headers_mut();
@@ -70,6 +81,10 @@ fn switching_protocols(accept: &str) -> Answer {
     // Base64 is always a header's value.
     if let Ok(accept) = HeaderValue::from_str(accept) {
         headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    }
+    // Tokens and small numbers always are.
+    if let Some(Ok(agreement)) = deflate.map(|it| HeaderValue::try_from(it.to_string())) {
+        headers.insert(SEC_WEBSOCKET_EXTENSIONS, agreement);
     }
     answer
 }

@@ -1,6 +1,7 @@
 //! One client's socket, and what waits for it.
 
 use super::faulty::Faulty;
+use super::packer::{Packer, Packing};
 use feedbench_exchange::hub::ConnectionId;
 use feedbench_exchange::inbound::Inbound;
 use feedbench_wire::frame::{append, Header, Opcode};
@@ -45,6 +46,8 @@ pub struct Buffers {
     plain: Vec<u8>,
     /// What TLS made of bytes to be sent.
     sealed: Vec<u8>,
+    /// Compresses messages to be sent.
+    pub packer: Packer,
 }
 
 impl Buffers {
@@ -78,6 +81,8 @@ pub struct Connection {
     pub faulty: Option<Box<Faulty>>,
     /// What came of a message so far.
     pub inbound: Inbound,
+    /// How its messages are compressed, if they are.
+    pub packing: Option<Packing>,
     /// How far its end has come.
     pub phase: Phase,
     socket: Option<TcpStream>,
@@ -103,6 +108,7 @@ impl Connection {
             mute_from_ns: u64::MAX,
             faulty: None,
             inbound: Inbound::default(),
+            packing: None,
             phase: Phase::Open,
             socket: None,
             tls: None,
@@ -231,8 +237,19 @@ impl Connection {
     /// Sends a frame of its own: an answer, a ping, a close.
     pub fn send_frame(&mut self, opcode: Opcode, payload: &[u8], buffers: &mut Buffers) -> Outcome {
         let mut frame = Vec::with_capacity(payload.len() + 10);
-        let header = Header::message(opcode, payload.len() as u64, None);
-        append(&mut frame, header, payload);
+        match self.packing.as_mut().filter(|_| !opcode.is_control()) {
+            None => {
+                let header = Header::message(opcode, payload.len() as u64, None);
+                append(&mut frame, header, payload);
+            }
+            Some(packing) => {
+                buffers.packer.begin();
+                match buffers.packer.frame(packing, opcode, payload) {
+                    Some(packed) => frame.extend_from_slice(packed),
+                    None => return Outcome::Broken,
+                }
+            }
+        }
         // Answers are not what a queue's bound is for; a client that floods us is limited by its personality.
         self.send(&frame, usize::MAX, buffers)
     }

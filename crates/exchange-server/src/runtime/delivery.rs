@@ -31,6 +31,8 @@ pub struct Delivery<'a> {
     pub moment: Moment,
     /// How many got it.
     pub got: u64,
+    /// Bytes of the frames that they got.
+    pub framed_bytes: u64,
     /// The last of them.
     pub last: u32,
 }
@@ -47,12 +49,14 @@ impl Delivery<'_> {
         let (transport, opcode) = (door.transport(), door.opcode());
         let frame = door.frames().list()[index];
         let mut wire = std::mem::take(&mut self.sender.wire);
+        let mut packed = std::mem::take(&mut self.sender.packed);
         let numbered = Frames::is_numbered(&frame);
         if transport == Transport::WebSocket && !numbered {
             let parts = door.frames().parts(&frame);
             encode(&mut wire, opcode, [parts.0, parts.1, b""]);
         }
         let mut digits = std::mem::take(&mut self.sender.digits);
+        self.buffers.packer.begin();
         let sent_ns = monotonic_ns();
         // What was held back goes first.
         let hold = self.moment.hold || !self.sender.unsent.is_empty();
@@ -93,31 +97,51 @@ impl Delivery<'_> {
                     Transport::WebSocket => [parts.0, &digits, parts.1],
                     Transport::Fix => [&wire[..], b"", b""],
                 };
-                self.got += spoil(
+                let (got, framed_bytes) = spoil(
                     self.sender,
                     self.buffers,
                     (place, connection),
                     (transport, opcode, payload),
                     meaning,
                 );
+                self.got += got;
+                self.framed_bytes += framed_bytes;
                 continue;
             }
             if numbered {
                 let parts = door.frames().parts(&frame);
                 encode(&mut wire, opcode, [parts.0, &digits, parts.1]);
+                self.buffers.packer.begin();
             }
             self.last = connection.generation;
+            let own = match &mut connection.packing {
+                None => &wire,
+                Some(packing) => {
+                    let payload_bytes = meaning.payload_bytes as usize + digits.len();
+                    let payload = &wire[wire.len() - payload_bytes..];
+                    packed.clear();
+                    // A stream in disorder leaves an empty frame, with which the connection ends.
+                    let frame = self.buffers.packer.frame(packing, opcode, payload);
+                    packed.extend_from_slice(frame.unwrap_or_default());
+                    &packed
+                }
+            };
             let Self {
                 sender,
                 buffers,
                 moment,
                 ..
             } = self;
-            self.got += if hold {
-                sender.hold(buffers, place, connection, &wire)
+            let got = if own.is_empty() {
+                sender.failed.push((place, Failure::Broken));
+                0
+            } else if hold {
+                sender.hold(buffers, place, connection, own)
             } else {
-                send(sender, buffers, place, connection, &wire, *moment)
+                send(sender, buffers, place, connection, own, *moment)
             };
+            self.got += got;
+            self.framed_bytes += got * own.len() as u64;
         }
         if !spoiled && self.got > 0 {
             let whom = Whom {
@@ -132,6 +156,7 @@ impl Delivery<'_> {
             }
         }
         self.sender.wire = wire;
+        self.sender.packed = packed;
         self.sender.digits = digits;
     }
 }
@@ -176,23 +201,23 @@ fn send(
     }
 }
 
-/// Passes one connection's message through its faults; returns how many messages it got.
+/// Passes one connection's message through its faults; returns how many messages it got, and the bytes of their frames.
 fn spoil(
     sender: &mut Sender,
     buffers: &mut Buffers,
     (place, connection): (Place, &mut Connection),
     (transport, opcode, payload): (Transport, Opcode, [&[u8]; 3]),
     meaning: Meaning,
-) -> u64 {
+) -> (u64, u64) {
     let Some(mut faulty) = connection.faulty.take() else {
-        return 0;
+        return (0, 0);
     };
     let mut whole = std::mem::take(&mut sender.payload);
     whole.clear();
     payload
         .iter()
         .for_each(|part| whole.extend_from_slice(part));
-    let mut got = 0;
+    let (mut got, mut framed_bytes) = (0, 0);
     let mut wire = Vec::new();
     faulty.pass(&whole, meaning, |deed, meaning, fault| {
         let sent_ns = monotonic_ns();
@@ -203,12 +228,22 @@ fn spoil(
         };
         let mut recipients = 0;
         if deed != Deed::LeaveOut {
-            match transport {
-                Transport::WebSocket => encode(&mut wire, opcode, [payload, b"", b""]),
-                Transport::Fix => payload.clone_into(&mut wire),
+            match (transport, &mut connection.packing) {
+                (Transport::WebSocket, None) => encode(&mut wire, opcode, [payload, b"", b""]),
+                (Transport::WebSocket, Some(packing)) => {
+                    buffers.packer.begin();
+                    let packed = buffers.packer.frame(packing, opcode, payload);
+                    packed.unwrap_or_default().clone_into(&mut wire);
+                }
+                (Transport::Fix, _) => payload.clone_into(&mut wire),
             }
-            wire.truncate(wire.len() - payload.len() + sent_bytes);
+            if sent_bytes < payload.len() {
+                // Of a compressed frame, the same share.
+                let left_out = wire.len().min(payload.len()) * (payload.len() - sent_bytes);
+                wire.truncate(wire.len() - left_out.div_ceil(payload.len()));
+            }
             recipients = 1;
+            framed_bytes += wire.len() as u64;
             let failure = match connection.send(&wire, sender.queue_bytes, buffers) {
                 Outcome::Broken => Some(Failure::Broken),
                 _ if fault == FaultKind::Cut.code() => Some(Failure::Cut),
@@ -229,5 +264,5 @@ fn spoil(
     });
     connection.faulty = Some(faulty);
     sender.payload = whole;
-    got
+    (got, framed_bytes)
 }

@@ -189,7 +189,7 @@ fn market_thread(
     let mut thread = MarketThread::new(config, queue, Arc::new(bell))?;
     for socket in sockets {
         let (verdict, mut answer) = oneshot::channel();
-        thread.open_connection(DoorId(0), &request(), verdict);
+        thread.open_connection(DoorId(0), &request(), None, verdict);
         let ticket = answer
             .try_recv()
             .expect("answered at once")

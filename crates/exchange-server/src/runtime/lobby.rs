@@ -4,14 +4,16 @@ use super::connection::{Buffers, Connection, Outcome, Phase};
 use super::connections::Place;
 use super::faulty::Faulty;
 use super::market_thread::MarketThread;
+use super::packer::Packing;
 use super::poller::Ready;
 use super::totals::SendBuffer;
 use crate::seam::{DoorId, Established, OwnedRequest, Ticket};
 use feedbench_exchange::faults::FaultPlan;
 use feedbench_exchange::hub::ConnectionId;
-use feedbench_exchange::inbound::Arrival;
+use feedbench_exchange::inbound::{Arrival, Inbound};
 use feedbench_exchange::market::Order;
 use feedbench_exchange::personality::{Incoming, Reply, Request, Response, Transport};
+use feedbench_wire::deflate::Agreement;
 use feedbench_wire::frame::Opcode;
 use rustix::net::sockopt;
 use std::collections::VecDeque;
@@ -73,6 +75,7 @@ impl MarketThread {
         &mut self,
         door: DoorId,
         request: &OwnedRequest,
+        deflate: Option<Agreement>,
         verdict: oneshot::Sender<Result<Ticket, Response>>,
     ) {
         let index = usize::from(door.0);
@@ -96,6 +99,10 @@ impl MarketThread {
         self.door_totals[index].connections += 1;
         let place = self.connections.open(door.0, id);
         self.spoil(place, now_ns);
+        if let (Some(connection), Some(agreement)) = (self.connections.get(place), deflate) {
+            connection.packing = Some(Packing::new(&agreement));
+            connection.inbound = Inbound::inflating(agreement);
+        }
         for reply in replies {
             self.reply(place, reply);
         }

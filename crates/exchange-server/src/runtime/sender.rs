@@ -87,6 +87,8 @@ pub struct Sender {
     streams: Vec<Vec<u32>>,
     named: u32,
     pub(super) wire: Vec<u8>,
+    /// The same, compressed for one connection.
+    pub(super) packed: Vec<u8>,
     /// A connection's own number.
     pub(super) digits: Vec<u8>,
     /// Payload of a message that is about to be spoiled.
@@ -112,6 +114,7 @@ impl Sender {
             streams: vec![Vec::new(); doors],
             named: 0,
             wire: Vec::new(),
+            packed: Vec::new(),
             digits: Vec::new(),
             payload: Vec::new(),
             recipients: Vec::new(),
@@ -141,10 +144,12 @@ impl Sender {
                     number,
                     moment,
                     got: 0,
+                    framed_bytes: 0,
                     last: EVERYBODY,
                 };
                 delivery.frame(&mut *door, index, &recipients, meaning);
                 let got = delivery.got;
+                totals.framed_bytes_sent += delivery.framed_bytes;
                 totals.messages_sent += got;
                 totals.bytes_sent += got * u64::from(meaning.payload_bytes);
             }

@@ -45,8 +45,9 @@ impl MarketThread {
                 Ok(Command::Open {
                     door,
                     request,
+                    deflate,
                     verdict,
-                }) => self.open_connection(door, &request, verdict),
+                }) => self.open_connection(door, &request, deflate, verdict),
                 Ok(Command::Connect(door, established)) => self.connect(door, established),
                 Ok(Command::Attach(ticket, established)) => self.attach(ticket, established),
                 Ok(Command::Abandon(ticket)) => self.abandon(ticket),

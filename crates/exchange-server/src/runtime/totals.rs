@@ -18,8 +18,10 @@ pub struct DoorTotals {
     pub messages_received: u64,
     /// Messages of streams, counted once for each recipient.
     pub messages_sent: u64,
-    /// Payload bytes of those.
+    /// Payload bytes of those, as they are before compression.
     pub bytes_sent: u64,
+    /// Bytes of those as WebSocket frames, compressed where that was agreed on, or as FIX messages; without TLS.
+    pub framed_bytes_sent: u64,
     /// Clients that were parted with because they read too slowly.
     pub slow_consumers: u64,
     /// Clients that were parted with because they broke the protocol.

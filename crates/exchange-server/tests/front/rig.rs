@@ -63,6 +63,7 @@ impl Rig {
             fix_doors: Vec::new(),
             tls: Some(certificates.server_config().unwrap()),
             handshake_delay: Duration::ZERO,
+            deflate: None,
             limits: Limits::default(),
             avoid_cpu: None,
         };
@@ -150,6 +151,7 @@ fn stand_in(commands: &Receiver<Command>, tell: &Sender<Got>) {
                 door,
                 request,
                 verdict,
+                ..
             } => {
                 assert_eq!(door, DoorId(3));
                 let decided = match request.path.as_str() {

@@ -1,6 +1,7 @@
 //! WebSockets until they are handed over.
 
 use crate::rig::{until_closed, Got, Rig, PATIENCE, TICKET};
+use feedbench_wire::deflate::Agreement;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -70,6 +71,56 @@ fn an_offer_to_compress_is_declined_and_breaks_nothing() {
         let extensions = "sec-websocket-extensions";
         assert!(!head.to_lowercase().contains(extensions), "{offer}: {head}");
         assert!(frame.ends_with("hi"), "{offer}");
+    }
+}
+
+#[test]
+fn an_offer_to_compress_is_accepted_where_that_is_wanted() {
+    let own = Agreement::default();
+    let shared = Agreement {
+        server_no_context_takeover: true,
+        ..own
+    };
+    for (wanted, offer, answer) in [
+        (
+            own,
+            "permessage-deflate; client_max_window_bits",
+            Some("permessage-deflate"),
+        ),
+        (
+            shared,
+            "permessage-deflate; client_max_window_bits",
+            Some("permessage-deflate; server_no_context_takeover"),
+        ),
+        (
+            own,
+            "permessage-deflate; server_no_context_takeover; server_max_window_bits=10",
+            Some("permessage-deflate; server_no_context_takeover; server_max_window_bits=10"),
+        ),
+        (
+            own,
+            "permessage-deflate; client_max_window_bits=99, permessage-deflate",
+            Some("permessage-deflate"),
+        ),
+        (own, "permessage-deflate; client_max_window_bits=99", None),
+        (own, "x-webkit-deflate-frame", None),
+    ] {
+        let rig = Rig::with(|config| config.deflate = Some(wanted));
+        let request = String::from_utf8(upgrade("/ws")).unwrap();
+        let line = format!("Sec-WebSocket-Extensions: {offer}\r\nConnection:");
+        let mut socket = rig.connect();
+        socket
+            .write_all(request.replacen("Connection:", &line, 1).as_bytes())
+            .unwrap();
+        drop(rig.attached());
+        let head = until_closed(socket);
+        assert!(head.starts_with("HTTP/1.1 101 "), "{offer}: {head}");
+        let told = head.lines().find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            name.eq_ignore_ascii_case("sec-websocket-extensions")
+                .then_some(value)
+        });
+        assert_eq!(told, answer, "{offer}");
     }
 }
 

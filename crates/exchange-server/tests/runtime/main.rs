@@ -1,5 +1,6 @@
 //! The market thread with real sockets and an independent client; no test asserts a time.
 
+mod deflate;
 mod faults;
 mod ledger;
 mod protocol;

@@ -8,6 +8,7 @@ use feedbench_exchange_server::runtime::{
     spawn, Commands, Limit, Pacing, RuntimeConfig, RuntimeHandle, Totals,
 };
 use feedbench_exchange_server::seam::{Command, DoorId, Established, OwnedRequest, Ticket};
+use feedbench_wire::deflate::Agreement;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -41,6 +42,8 @@ pub fn unpaced(events: u64) -> RuntimeConfig {
 }
 
 pub struct Rig {
+    /// What connections from now on have agreed on.
+    pub deflate: Option<Agreement>,
     handle: RuntimeHandle,
     commands: Commands,
     directory: tempfile::TempDir,
@@ -72,6 +75,7 @@ impl Rig {
         config.ledger = Some(directory.path().join("ledger.fbl"));
         let handle = spawn(config).unwrap();
         Self {
+            deflate: None,
             commands: handle.commands(),
             handle,
             directory,
@@ -91,6 +95,7 @@ impl Rig {
         let command = Command::Open {
             door: DoorId(door),
             request: request(target),
+            deflate: self.deflate,
             verdict,
         };
         self.commands.send(command).unwrap();

@@ -24,6 +24,7 @@ pub fn connect(commands: &Commands, socket: TcpStream) {
     let open = Command::Open {
         door: DoorId(0),
         request: request(),
+        deflate: None,
         verdict,
     };
     commands.send(open).expect("it runs");

@@ -1,6 +1,9 @@
 //! One client: its session, and what it has subscribed to.
 
 use super::super::StreamId;
+use super::maintenance::Maintenance;
+use super::message_limit::MessageLimit;
+use super::Dialect;
 use feedbench_wire::fix::session::{Now, Session};
 use feedbench_wire::fix::store::Store;
 use std::collections::HashMap;
@@ -34,16 +37,23 @@ pub struct Client {
     pub ids: HashMap<StreamId, String>,
     /// The order of which the market has not told yet.
     pub awaiting: Option<super::orders::Awaiting>,
+    /// What it may send, at doors that limit it.
+    pub limit: Option<MessageLimit>,
+    /// When its connection ends, from its Logon on.
+    pub maintenance: Option<Maintenance>,
 }
 
 impl Client {
-    pub fn new(seat: u32, session: FixSession) -> Self {
+    pub fn new(seat: u32, session: FixSession, dialect: Dialect) -> Self {
+        let limit = MessageLimit::new(session.received_messages());
         Self {
             seat,
             session,
             requests: HashMap::new(),
             ids: HashMap::new(),
             awaiting: None,
+            limit: (dialect == Dialect::Binance).then_some(limit),
+            maintenance: None,
         }
     }
 
@@ -53,6 +63,15 @@ impl Client {
         let _ = self
             .session
             .send(msg_type, now, |message| message.fields(body));
+    }
+
+    /// When something is due although it says nothing; `u64::MAX` for never.
+    pub fn deadline_ns(&self) -> u64 {
+        let announcement_ns = match &self.maintenance {
+            Some(maintenance) if self.session.is_logged_on() => maintenance.due_ns(),
+            _ => u64::MAX,
+        };
+        announcement_ns.min(self.session.deadline().unwrap_or(u64::MAX))
     }
 
     /// Forgets a request; returns its streams.

@@ -37,6 +37,11 @@ pub enum Ask {
         /// ClOrdID of the order.
         original: String,
     },
+    /// Binance's LimitQuery.
+    Limits {
+        /// ReqID.
+        id: String,
+    },
     /// Anything else.
     Other,
 }
@@ -110,6 +115,9 @@ impl Request {
             b"F" => Ask::Cancel {
                 id: text(11).unwrap_or_default(),
                 original: text(41).unwrap_or_default(),
+            },
+            b"XLQ" => Ask::Limits {
+                id: text(6136).unwrap_or_default(),
             },
             _ => Ask::Other,
         };
