@@ -5,6 +5,10 @@ FeedbenchError
 ├── ManifestError       a target.toml does
 ├── RunDirectoryError   a run directory lacks a file, or holds one of another schema
 ├── EngineError         the engine could not be started, or ended without its result
+├── ClusterError        several machines: one is refused, or can't do what is asked of it
+│   ├── HostLostError       one that takes part can't be reached any more
+│   ├── TooFewHostsError    nobody offers what the plan needs
+│   └── BusyHostError       one measures for another run
 └── TargetError         a target did not build, start, answer or end as its contract says
 
 Each carries what happened, where, and what to try; the command line prints exactly that, on one line,
@@ -49,6 +53,22 @@ class EngineError(FeedbenchError):
     def not_started(cls, engine: Path, cause: OSError) -> EngineError:
         """For whoever tries to start the binary `engine`."""
         return cls(f"cannot start: {cause.strerror}", where=str(engine), hint="try: make setup")
+
+
+class ClusterError(FeedbenchError):
+    """Several machines: one of them is refused, or can't do what is asked of it."""
+
+
+class HostLostError(ClusterError):
+    """A host that takes part, or the scheduler, can't be reached; what it was doing must be done again."""
+
+
+class TooFewHostsError(ClusterError):
+    """Nobody offers what the plan needs; another host may come."""
+
+
+class BusyHostError(ClusterError):
+    """The host measures for another run, which may end."""
 
 
 class TargetError(FeedbenchError):

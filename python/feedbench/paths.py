@@ -92,6 +92,11 @@ class RunDirectory:
         return self.path / "host.json"
 
     @property
+    def cluster(self) -> Path:
+        """Stands where a run is made on several machines: where their scheduler is."""
+        return self.path / "cluster.json"
+
+    @property
     def ceiling(self) -> Path:
         return self.path / "ceiling.json"
 
@@ -174,11 +179,16 @@ def read_json(path: Path, *, needed_for: str) -> Any:
 
 
 def write_json(path: Path, document: Any) -> None:
+    """See write_bytes."""
+    write_bytes(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Writes by rename, so that a reader sees the whole file or none (a full disk leaves the old one)."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
     try:
-        partial.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.write_bytes(content)
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)

@@ -144,7 +144,7 @@ class Plan:
     compare: str
     reference: str
     budget_ns: int | None
-    hosts: tuple[Host, ...]
+    hosts: tuple[Host, ...]  # the targets' first
     processes: tuple[Process, ...]
     conditions: tuple[Condition, ...]
     cells: tuple[Cell, ...]
@@ -156,6 +156,7 @@ class Plan:
     gates: Gates
     expect: Expect
     estimate_ns: int
+    loaders: tuple[str, ...] = (LOCAL.name,)  # the hosts that the load comes from
 
     def process(self, process_id: str) -> Process:
         return next(process for process in self.processes if process.id == process_id)
@@ -189,6 +190,7 @@ class Plan:
             "schema": SCHEMA,
             **{name: getattr(self, name) for name in _PLAIN},
             "hosts": [asdict(host) for host in self.hosts],
+            **({} if self.loaders == (LOCAL.name,) else {"loaders": list(self.loaders)}),
             "processes": [asdict(process) for process in self.processes],
             "conditions": [_condition_to_json(condition) for condition in self.conditions],
             "cells": [asdict(cell) for cell in self.cells],
@@ -223,6 +225,7 @@ class Plan:
             gates=Gates(**document["gates"]),
             expect=Expect(**document["expect"]),
             estimate_ns=document["estimate_ns"],
+            loaders=tuple(document.get("loaders", (LOCAL.name,))),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from feedbench.load import CapacityShare
-from feedbench.plan import Plan, Process
+from feedbench.plan import LOCAL, Host, Plan, Process
 from feedbench.spelling import spelled
 from feedbench.units import format_duration
 
@@ -19,9 +19,11 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"{plan.scenario}: {plan.title}"
     yield f"  {plan.question}"
     yield ""
-    yield f"{_count(len(plan.processes), 'process')}, started fresh in every block, on {_hosts(plan)}:"
+    processes, host = _count(len(plan.processes), "process"), _told(plan.hosts[0])
+    yield f"{processes}, started fresh in every block, on {host}:"
     for process in plan.processes:
         yield f"  {process.id}{_role(process)}"
+    yield from _load(plan)
     yield ""
     yield f"{_count(len(plan.cells), 'cell')} in {_count(len(plan.rounds), 'round')} of each block:"
     for entry in plan.rounds:
@@ -84,8 +86,14 @@ def _role(process: Process) -> str:
     return f"  ({told})" if told else ""
 
 
-def _hosts(plan: Plan) -> str:
-    return ", ".join(f"{host.name} ({host.address})" for host in plan.hosts)
+def _load(plan: Plan) -> Iterator[str]:
+    if plan.hosts[0] != LOCAL:
+        hosts = [host for name in plan.loaders for host in plan.hosts if host.name == name]
+        yield f"The load comes from {', '.join(map(_told, hosts))}."
+
+
+def _told(host: Host) -> str:
+    return f"{host.name} ({host.address})"
 
 
 def _count(number: int, noun: str) -> str:

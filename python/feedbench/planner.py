@@ -68,8 +68,18 @@ class _Variant:
         return "~".join([self.target.id, *marks, *([self.copy] if self.copy else [])])
 
 
-def make_plan(scenario: Scenario, registry: Registry, *, seed: int | None = None, host: Host = LOCAL) -> Plan:
-    """`seed` None takes the scenario's. Targets that are missing, failed to build or on hold are skipped."""
+def make_plan(
+    scenario: Scenario,
+    registry: Registry,
+    *,
+    seed: int | None = None,
+    host: Host = LOCAL,
+    loaders: Sequence[Host] = (),
+) -> Plan:
+    """`seed` None takes the scenario's. Targets that are missing, failed to build or on hold are skipped.
+
+    Every process is on `host`, since all are compared; the load comes from `loaders`, or from there, too.
+    """
     chosen_seed = scenario.seed if seed is None else seed
     conditions = _conditions(scenario)
     usable, skipped = _usable(scenario, registry)
@@ -100,7 +110,7 @@ def make_plan(scenario: Scenario, registry: Registry, *, seed: int | None = None
         compare=scenario.compare,
         reference=scenario.reference,
         budget_ns=scenario.budget_ns,
-        hosts=(host,),
+        hosts=tuple({each.name: each for each in (host, *loaders)}.values()),
         processes=processes,
         conditions=conditions,
         cells=cells,
@@ -112,6 +122,7 @@ def make_plan(scenario: Scenario, registry: Registry, *, seed: int | None = None
         gates=scenario.gates,
         expect=scenario.expect,
         estimate_ns=_estimate_ns(scenario, blocks, cells),
+        loaders=tuple(loader.name for loader in loaders) or (host.name,),
     )
 
 

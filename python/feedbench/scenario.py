@@ -45,7 +45,8 @@ class Scenario:
     """`targets` are names in the scenario's order; `load` holds every key of [load]; knobs are texts.
 
     `feed`: every key of [feed], where the targets are clients that follow an exchange; `load` then says
-    nothing. `relay`: every key of [relay], where they are relays that do.
+    nothing. `relay`: every key of [relay], where they are relays that do. `apart` wants the load
+    on another machine than the targets.
     """
 
     path: Path
@@ -70,6 +71,7 @@ class Scenario:
     expect: Expect
     feed: Mapping[str, Any] | None = None
     relay: Mapping[str, Any] | None = None
+    apart: bool = False
 
     @property
     def knob_factors(self) -> tuple[str, ...]:
@@ -134,6 +136,7 @@ def _scenario(document: TomlDocument, *, registry: Registry, root: Path) -> Scen
         expect=Expect(**content["expect"]),
         feed=content.get("feed"),
         relay=content.get("relay"),
+        apart=content["apart"],
     )
 
 

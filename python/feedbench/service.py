@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from feedbench.errors import TargetError
 from feedbench.launch import READY_DEADLINE_S, RETRY_S, Server, UnsupportedError, start
 from feedbench.launch import serve as serve_one
 from feedbench.paths import Project
+from feedbench.run.resources import TreeReading, read_rss_bytes, read_tree, tree
 from feedbench.target import BALANCER, PROCESSES, REUSE_PORT, Target
 
 
@@ -45,6 +46,15 @@ class Service:
     @property
     def processes(self) -> tuple[subprocess.Popen[bytes], ...]:
         return tuple(server.process for server in self.servers)
+
+    def reading(self) -> TreeReading:
+        """What all its processes have used so far."""
+        return read_tree(*self.pids)
+
+    def memory_reader(self) -> Callable[[], int]:
+        """Reads their resident memory; who belongs to them is looked up now, and not then."""
+        members = tree(*self.pids)
+        return lambda: read_rss_bytes(members)
 
     def cause_of_death(self) -> TargetError | None:
         """Why one of its processes is gone; None while all run."""

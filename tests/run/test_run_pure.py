@@ -25,7 +25,7 @@ from feedbench.protocol import Expect
 from feedbench.run.budget import allows_another, time_left_ns
 from feedbench.run.ceiling import Shape, shape, shapes
 from feedbench.run.client_round import shuffled
-from feedbench.run.environment import environment_document
+from feedbench.run.environment import environment_document, surroundings_between
 from feedbench.run.fleet import Fleet
 from feedbench.run.offered import load_of
 from feedbench.run.progress import Progress
@@ -254,13 +254,12 @@ def test_environment_says_how_long_targets_waited_of_the_time_they_were_driven()
     document = environment_document(
         block=3,
         round_id="all",
-        before=pressure(0, {}),
-        after=pressure(S, {}),
-        other_work_share=0.25,
+        surroundings=surroundings_between(
+            pressure(0, {}), pressure(S, {}), other_work_share=0.25, cpus_awake=True
+        ),
         engine_run_delay_ns=7,
         run_delays_ns={"a": 50, "b": -3},
         driven_ns={"a": 1_000, "b": 1_000},
-        cpus_awake=True,
         shield=Shield("autogroup −20", in_force=True),
         pinning=Pinning(targets=(0,), engine=(1,)),
     )

@@ -36,6 +36,8 @@ COMMANDS = (
     "pipeline",
     "supervise",
     "status",
+    "cluster",
+    "worker",
     "paper",
     "new",
     "containerfile",

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from feedbench.cli.cluster_options import APART, CLUSTER, TLS, check_apart, cluster_order
 from feedbench.cli.common import JSON, say
 from feedbench.paths import Project, RunDirectory
 from feedbench.plan import write_plan
 from feedbench.plan_text import describe
 from feedbench.planner import make_plan
 from feedbench.registry import discover
+from feedbench.run.prepare import cluster_plan
 from feedbench.scenario import read_scenario
 
 
@@ -34,6 +36,9 @@ def register(app: typer.Typer) -> None:
             Path | None,
             typer.Option(metavar="DIR", help="Write plan.json and scenario.toml there.", show_default=False),
         ] = None,
+        cluster: CLUSTER = None,
+        tls: TLS = None,
+        apart: APART = False,
     ) -> None:
         """Show what a scenario would run, how long it takes, and what is left out and why.
 
@@ -41,7 +46,13 @@ def register(app: typer.Typer) -> None:
         """
         project = Project.find()
         registry = discover(project)
-        made = make_plan(read_scenario(scenario, registry=registry, root=project.root), registry, seed=seed)
+        read = read_scenario(scenario, registry=registry, root=project.root)
+        order = cluster_order(cluster, tls, apart=apart)
+        check_apart(read, order)
+        if order is None:
+            made = make_plan(read, registry, seed=seed)
+        else:
+            made, _ = cluster_plan(read, registry, order, seed=seed)
         if out is not None:
             directory = RunDirectory(out)
             write_plan(directory.plan, made)

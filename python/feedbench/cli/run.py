@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from feedbench.cli.cluster_options import APART, CLUSTER, PATIENCE, TLS, check_apart, cluster_order
 from feedbench.cli.common import JSON, say
 from feedbench.cli.doors import play_doors
 from feedbench.cli.ramp import is_campaign, play_campaign
+from feedbench.cluster.run import PATIENCE_S, ClusterOrder, hosts_of, read_order
 from feedbench.doors.campaign import is_doors
 from feedbench.errors import FeedbenchError
 from feedbench.paths import Project, RunDirectory
@@ -22,6 +25,7 @@ from feedbench.run.prepare import Options, leave_out, new_run, resumed_run, unbu
 from feedbench.run.record import read_record
 from feedbench.run.results import cell_statuses
 from feedbench.run.supervisor import supervise
+from feedbench.scenario import read_scenario
 from feedbench.units import parse_duration
 
 
@@ -67,6 +71,10 @@ def run(
             min=0.001, max=1000, help="Durations times this, of a file with [doors].", show_default=False
         ),
     ] = None,
+    cluster: CLUSTER = None,
+    tls: TLS = None,
+    apart: APART = False,
+    patience: PATIENCE = PATIENCE_S,
     as_json: JSON = False,
 ) -> None:
     """Measure a scenario: plan, build, verify, run, analyse, report.
@@ -76,6 +84,13 @@ def run(
     played as `feedbench ramp` plays it; one with a table [doors] collects through REST, WebSocket and FIX.
     """
     project = Project.find()
+    order = cluster_order(cluster, tls, apart=apart, patience_s=patience)
+    if order is not None and what is not None and (is_doors(what) or is_campaign(what)):
+        raise FeedbenchError(
+            "a file with a table [doors] or [ramp] can't run across hosts",
+            where=str(what),
+            hint="without --cluster it runs on this machine",
+        )
     if what is not None and is_doors(what):
         if blocks is not None or seed is not None or duration is not None or as_json:
             raise FeedbenchError(
@@ -97,7 +112,7 @@ def run(
     if not project.engine.exists():
         raise FeedbenchError("the engine is not built", where=str(project.engine), hint="try: make setup")
     options = Options(blocks=blocks, seed=seed, duration_ns=_duration_ns(duration))
-    directory = _directory(what, project, out, options)
+    directory = _directory(what, project, out, options, order)
     say(f"run directory {directory.path}")
     plan = read_plan(directory.plan)
     leave_out(directory, plan, _left_out(directory, plan, project))
@@ -109,15 +124,28 @@ def run(
         raise typer.Exit(status if status > 0 else 1)
 
 
-def _directory(what: Path | None, project: Project, out: Path | None, options: Options) -> RunDirectory:
+def _directory(
+    what: Path | None, project: Project, out: Path | None, options: Options, order: ClusterOrder | None
+) -> RunDirectory:
     chosen = what or project.scenarios / "quick.toml"
     if chosen.is_dir():
         if out is not None or options != Options():
             raise FeedbenchError(
                 "--out, --blocks, --seed and --duration are for a new run", where=str(chosen)
             )
-        return resumed_run(chosen, project=project, say=say)
-    return new_run(chosen, project=project, place=out, options=options, say=say)
+        directory = resumed_run(chosen, project=project, say=say)
+        if order is not None:
+            _move(directory, order)
+        return directory
+    check_apart(read_scenario(chosen, registry=discover(project), root=project.root), order)
+    return new_run(chosen, project=project, place=out, options=options, say=say, cluster=order)
+
+
+def _move(directory: RunDirectory, order: ClusterOrder) -> None:
+    """The run goes on with another scheduler, or another folder of certificates."""
+    if not directory.cluster.exists():
+        raise FeedbenchError("this run was begun on one machine", where=str(directory.path))
+    replace(read_order(directory), address=order.address, tls=order.tls).write(directory)
 
 
 def _duration_ns(text: str | None) -> int | None:
@@ -134,7 +162,15 @@ def _left_out(directory: RunDirectory, plan: Plan, project: Project) -> dict[str
         return left_out
     servers = sorted({process.target for process in plan.processes} - set(left_out))
     registry = discover(project)
-    left_out |= wrong_servers(servers, directory=directory, registry=registry, project=project, say=say)
+    with hosts_of(directory, say=say) as remote:
+        left_out |= wrong_servers(
+            servers,
+            directory=directory,
+            registry=registry,
+            project=project,
+            say=say,
+            verify=None if remote is None else remote.verify,
+        )
     for target, reason in left_out.items():
         say(f"{target}: left out, {reason}")
     return left_out

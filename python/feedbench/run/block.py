@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from feedbench.errors import RunDirectoryError
 from feedbench.paths import SCHEMA, RunDirectory, read_json, write_json
@@ -17,11 +19,14 @@ from feedbench.run.round import run_round, skip_round
 
 @dataclass(frozen=True)
 class BlockRecord:
-    """block.json, which stands only in a block that is whole; times are unix ns."""
+    """block.json, which stands only in a block that is whole; times are unix ns. `hosts` says which ones of a
+    cluster it ran on.
+    """
 
     index: int
     started_unix_ns: int
     ended_unix_ns: int
+    hosts: Mapping[str, Any] | None = None
 
     @property
     def duration_ns(self) -> int:
@@ -32,15 +37,11 @@ def run_block(context: Context, block: Block) -> BlockRecord | None:
     """Measures the block; None when it was interrupted, with a status for every cell all the same."""
     started_unix_ns = time.time_ns()
     context.directory.block(block.index).mkdir(parents=True)
-    with Fleet(
-        plan=context.plan,
-        registry=context.registry,
-        project=context.project,
-        directory=context.directory,
-        block=block.index,
-        cpus=context.pinning.targets,
-        ready_deadline_s=context.ready_deadline_s,
-    ) as fleet:
+    place = context.place
+    with (
+        place.block(context.directory.block(block.index), block.index),
+        _fleet(context, block) as fleet,
+    ):
         if context.plan.is_of_feeds:
             fleet.leave_out(block.start_order, context.left_out)
         else:
@@ -55,9 +56,23 @@ def run_block(context: Context, block: Block) -> BlockRecord | None:
             _write_starts(context, block, fleet)
     if context.interruption.asked:
         return None
-    record = BlockRecord(block.index, started_unix_ns, time.time_ns())
-    write_json(_record_file(context.directory, block.index), {"schema": SCHEMA, **asdict(record)})
+    record = BlockRecord(block.index, started_unix_ns, time.time_ns(), place.used())
+    document = {name: value for name, value in asdict(record).items() if value is not None}
+    write_json(_record_file(context.directory, block.index), {"schema": SCHEMA, **document})
     return record
+
+
+def _fleet(context: Context, block: Block) -> Fleet:
+    return Fleet(
+        plan=context.plan,
+        registry=context.registry,
+        project=context.project,
+        directory=context.directory,
+        block=block.index,
+        cpus=context.pinning.targets,
+        ready_deadline_s=context.ready_deadline_s,
+        place=context.place,
+    )
 
 
 def _start(context: Context, block: Block, fleet: Fleet) -> None:
@@ -88,7 +103,8 @@ def read_block(directory: RunDirectory, index: int) -> BlockRecord | None:
         return None
     document = read_json(path, needed_for="know which blocks are whole")
     try:
-        return BlockRecord(index, int(document["started_unix_ns"]), int(document["ended_unix_ns"]))
+        started_unix_ns, ended_unix_ns = int(document["started_unix_ns"]), int(document["ended_unix_ns"])
+        return BlockRecord(index, started_unix_ns, ended_unix_ns, document.get("hosts"))
     except (KeyError, TypeError, ValueError) as error:
         raise RunDirectoryError(f"this is no block record ({error})", where=str(path)) from error
 

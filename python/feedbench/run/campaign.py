@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from feedbench.errors import EngineError, RunDirectoryError
-from feedbench.host.awake import cpus_awake
+from feedbench.errors import EngineError, HostLostError, RunDirectoryError
 from feedbench.host.pinning import choose_pinning
 from feedbench.host.shield import NOT_ASKED, Shield, enter_shield
 from feedbench.measuring import measuring
@@ -20,12 +19,16 @@ from feedbench.registry import Registry
 from feedbench.run.block import BlockRecord, read_block, run_block, set_aside
 from feedbench.run.budget import allows_another, time_left_ns
 from feedbench.run.calibration import calibrate
-from feedbench.run.ceiling import measure_ceiling, shapes
+from feedbench.run.ceiling import shapes
 from feedbench.run.context import Context
 from feedbench.run.interruption import Interrupted
+from feedbench.run.place import Place
 from feedbench.run.progress import Progress
-from feedbench.run.record import RunRecord, Stopped, read_record
+from feedbench.run.record import LostAttempt, RunRecord, Stopped, read_record
 from feedbench.run.watch import Stoppable
+
+# A block whose host is lost each time is marked as failed, and the run goes on without it.
+ATTEMPTS = 5
 
 
 @dataclass
@@ -71,22 +74,26 @@ def run_campaign(
     registry: Registry,
     interruption: Stoppable,
     progress: Progress,
+    remote: Place | None = None,
 ) -> RunRecord:
     """Runs what is still to be run and returns the record, which stands in run.json too.
+
+    `remote` are the hosts to run it on, None for this machine.
 
     What was measured stays on disk whatever happens; an error that ends the run is in the record before it is
     raised.
     """
     plan = read_plan(directory.plan)
     with _locked(directory), measuring(project):
-        pinning = choose_pinning(wanted=plan.protocol.pin)
+        pinning = remote.pinning if remote else choose_pinning(wanted=plan.protocol.pin)
         # Entered first: everything started from here on inherits it.
-        shield = enter_shield() if plan.protocol.shield else NOT_ASKED
+        shield = enter_shield() if plan.protocol.shield and remote is None else NOT_ASKED
         whole = {block.index: read_block(directory, block.index) for block in plan.blocks}
         done = [record for record in whole.values() if record is not None]
         record = replace(
             read_record(directory),
             blocks_done=tuple(entry.index for entry in done),
+            blocks_failed=(),  # each is begun anew
             stopped="running",
             cause=None,
             shield=shield.description,
@@ -115,12 +122,13 @@ def run_campaign(
             told=told,
             tick=tick,
             cpus_allowed=tuple(sorted(os.sched_getaffinity(0))),
+            remote=remote,
         )
         try:
             _ceiling(context, progress)
             context = _calibrated(context)
             missing = [block for block in plan.blocks if whole[block.index] is None]
-            record = _blocks(context, record, pace, missing)
+            record = _blocks(context, record, pace, missing, progress)
         except BaseException as error:
             _leave_word(record, directory, error)
             raise
@@ -130,7 +138,9 @@ def run_campaign(
         return record
 
 
-def _blocks(context: Context, record: RunRecord, pace: _Pace, blocks: list[Block]) -> RunRecord:
+def _blocks(
+    context: Context, record: RunRecord, pace: _Pace, blocks: list[Block], progress: Progress
+) -> RunRecord:
     stopped: Stopped = "complete"
     for block in blocks:
         if context.interruption.asked:
@@ -139,12 +149,15 @@ def _blocks(context: Context, record: RunRecord, pace: _Pace, blocks: list[Block
         if not pace.allows_another():
             stopped = "budget"
             break
-        set_aside(context.directory, block.index)
         pace.block, pace.block_started_ns = block.index, time.monotonic_ns()
-        outcome: BlockRecord | None = run_block(context, block)
-        if outcome is None:
+        record, outcome = _whole(context, record, block, progress)
+        if outcome is None and context.interruption.asked:
             stopped = "interrupted"
             break
+        if outcome is None:
+            record = replace(record, blocks_failed=(*record.blocks_failed, block.index))
+            record.write(context.directory)
+            continue
         pace.measured_ns.append(outcome.duration_ns)
         pace.block_started_ns = time.monotonic_ns()
         record = replace(record, blocks_done=(*record.blocks_done, block.index), ended_unix_ns=time.time_ns())
@@ -154,19 +167,42 @@ def _blocks(context: Context, record: RunRecord, pace: _Pace, blocks: list[Block
     return record
 
 
+def _whole(
+    context: Context, record: RunRecord, block: Block, progress: Progress
+) -> tuple[RunRecord, BlockRecord | None]:
+    """Measures the block, and anew when a host of a cluster was lost; None when it is not whole at last.
+
+    What was cut off is set aside each time, and stands in the record: no attempt is silently dropped.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        set_aside(context.directory, block.index)
+        try:
+            return record, run_block(context, block)
+        except HostLostError as error:
+            progress.note(f"block {block.index + 1} is cut off: {error}")
+            lost = LostAttempt(block.index, attempt, str(error))
+            record = replace(record, lost=(*record.lost, lost))
+            record.write(context.directory)
+        if context.interruption.asked:
+            break
+    set_aside(context.directory, block.index)
+    return record, None
+
+
 def _ceiling(context: Context, progress: Progress) -> None:
     """Once a run. Without it shares of the ceiling are unknown, which is no reason not to measure."""
     wanted = shapes(context.plan.conditions, root=context.project.root)
     if context.directory.ceiling.exists() or not wanted:
         return
     context.told("measuring the ceiling")
-    awake = cpus_awake(context.engine, context.cpus_allowed, wanted=context.plan.protocol.cpus_awake)
     try:
-        with context.interruption.raising(), awake:
-            document = measure_ceiling(context.engine, wanted, pinning=context.pinning, tick=context.tick)
+        with context.interruption.raising():
+            document = context.place.ceiling(
+                wanted, awake=context.plan.protocol.cpus_awake, tick=context.tick
+            )
     except Interrupted:
         return
-    except EngineError as error:
+    except (EngineError, HostLostError) as error:
         progress.note(f"no ceiling: {error}")
         return
     write_json(context.directory.ceiling, document)

@@ -13,13 +13,15 @@ from feedbench.plan import Block, Cell, Plan
 from feedbench.registry import Registry
 from feedbench.run.fleet import Fleet
 from feedbench.run.offered import Offered
+from feedbench.run.place import LocalPlace, Place
 from feedbench.run.watch import Stoppable
 
 
 @dataclass(frozen=True)
 class Context:
     """`left_out` says, by target, why it is not timed; `told` is given what is being done, `tick` is called
-    each second. `offered`, by cell, are the rates that shares of a capacity came to.
+    each second. `offered`, by cell, are the rates that shares of a capacity came to. `remote` are the hosts
+    of a cluster, None where everything runs on this machine.
     """
 
     plan: Plan
@@ -35,6 +37,14 @@ class Context:
     cpus_allowed: Sequence[int]
     ready_deadline_s: float = 30.0
     offered: Mapping[str, Offered] = field(default_factory=dict)
+    remote: Place | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where the block's processes run."""
+        return self.remote or LocalPlace(
+            self.registry, self.project, self.plan.hosts[0].address, self.pinning, self.cpus_allowed
+        )
 
     @property
     def engine(self) -> Path:

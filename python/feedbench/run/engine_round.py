@@ -11,7 +11,6 @@ from feedbench.errors import RunDirectoryError
 from feedbench.paths import read_json
 from feedbench.plan import Block, Cell, Plan, Round
 from feedbench.run.context import Context
-from feedbench.run.engine import call_engine
 from feedbench.run.fleet import Fleet
 from feedbench.run.measured import INTERRUPTED, Measured, MemoryWhileConnected, read_servers
 from feedbench.run.offered import load_of
@@ -31,8 +30,7 @@ def measure_by_engine(
     before = read_servers(fleet.running, process_ids)
     held = {name: _connections(plan, cells, name) for name in process_ids}
     comparable = {name: fleet.comparable(name, connections) for name, connections in held.items()}
-    call = call_engine(
-        context.engine,
+    call = context.place.call_engine(
         engine_request(
             plan,
             block,

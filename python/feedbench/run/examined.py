@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from feedbench.paths import Project, RunDirectory
 from feedbench.receipt import read_receipt
 from feedbench.registry import Registry
+from feedbench.target import Target
 from feedbench.verify.case import read_cases
 from feedbench.verify.conformance import write_conformance
 from feedbench.verify.examination import examine
@@ -24,36 +26,41 @@ def wrong_servers(
     registry: Registry,
     project: Project,
     say: Callable[[str], None],
+    verify: Callable[[str], Verdicts] | None = None,
 ) -> dict[str, str]:
     """By target, which echo cases it fails and how. Verdicts go into the run directory and are not asked for
-    twice; what is known of all other cases goes there, too.
+    twice; what is known of all other cases goes there, too. `verify` puts a target through them elsewhere.
     """
     targets = list(targets)
     write_conformance(directory.conformance, [registry.get(name) for name in targets])
-    cases = [case for case in read_cases(project.root / "conformance" / "ws") if case.id.startswith(FAMILY)]
     wrong: dict[str, str] = {}
     for name in targets:
         path = directory.verdicts(name)
         if path.exists():
             verdicts = read_verdicts(path)
         else:
-            log = project.scratch / "logs" / f"verify-{registry.get(name).id}.log"
             version = read_receipt(directory.receipt(name)).version
-            verdicts = examine(
-                registry.get(name),
-                cases,
-                project=project,
-                log=log,
-                version=version,
-                # Verifying has no shield: on a busy machine a start may take long, which is not the target's
-                # fault.
-                ready_deadline_s=READY_DEADLINE_S,
-            )
+            here = partial(examine_target, project=project, version=version)
+            verdicts = verify(name) if verify is not None else here(registry.get(name))
             write_verdicts(path, verdicts)
         if (reason := complaint(verdicts)) is not None:
             wrong[name] = reason
         say(f"{name}: verified" if name not in wrong else f"{name}: not verified")
     return wrong
+
+
+def examine_target(target: Target, *, project: Project, version: str | None) -> Verdicts:
+    """Puts one target through the echo cases, on this machine."""
+    cases = [case for case in read_cases(project.root / "conformance" / "ws") if case.id.startswith(FAMILY)]
+    return examine(
+        target,
+        cases,
+        project=project,
+        log=project.scratch / "logs" / f"verify-{target.id}.log",
+        version=version,
+        # Verifying has no shield: on a busy machine a start may take long, which is not the target's fault.
+        ready_deadline_s=READY_DEADLINE_S,
+    )
 
 
 def complaint(verdicts: Verdicts) -> str | None:

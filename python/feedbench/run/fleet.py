@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from feedbench.errors import TargetError
+from feedbench.host.pinning import Pinning
 from feedbench.launch import UnsupportedError
 from feedbench.paths import Project, RunDirectory
 from feedbench.plan import Plan, Process
 from feedbench.registry import Registry
-from feedbench.run.resources import read_tree
+from feedbench.run.place import LocalPlace, Place, Running
 from feedbench.run.status import Outcome
-from feedbench.service import Service, serve
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Fleet:
     block: int
     cpus: Sequence[int]
     ready_deadline_s: float = 30.0
-    running: dict[str, Service] = field(default_factory=dict)
+    place: Place | None = None  # None: this machine
+    running: dict[str, Running] = field(default_factory=dict)
     starts: dict[str, Start] = field(default_factory=dict)
     lost: dict[str, Outcome] = field(default_factory=dict)
     _most_connections: dict[str, int] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class Fleet:
             try:
                 service = self._stack.enter_context(self._serve(process))
                 self.running[process_id] = service
-                self.starts[process_id] = Start(service.start_up_ns, read_tree(*service.pids).rss_bytes)
+                self.starts[process_id] = Start(service.start_up_ns, service.reading().rss_bytes)
             except UnsupportedError as error:
                 self.lost[process_id] = Outcome("unsupported", str(error))
             except TargetError as error:
@@ -109,14 +110,9 @@ class Fleet:
             for index, process in enumerate(self.running[name].processes)
         }
 
-    def _serve(self, process: Process) -> AbstractContextManager[Service]:
-        host = next(host for host in self.plan.hosts if host.name == process.host)
-        return serve(
-            self.registry.get(process.target),
-            project=self.project,
-            log=self.directory.log(self.block, process.id),
-            knobs=process.knobs,
-            host=host.address,
-            cpus=self.cpus or None,
-            deadline_s=self.ready_deadline_s,
+    def _serve(self, process: Process) -> AbstractContextManager[Running]:
+        place = self.place or LocalPlace(
+            self.registry, self.project, self.plan.hosts[0].address, Pinning(tuple(self.cpus), ()), ()
         )
+        log = self.directory.log(self.block, process.id)
+        return place.serve(process, log=log, deadline_s=self.ready_deadline_s)

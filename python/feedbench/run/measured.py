@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from feedbench.run.resources import TreeReading, Usage, read_rss_bytes, read_tree, tree
+from feedbench.run.place import Running
+from feedbench.run.resources import TreeReading, Usage
 from feedbench.run.status import Outcome
 from feedbench.run.watch import Alarm
-from feedbench.service import Service
 
 INTERRUPTED = Outcome("skipped", "the run was interrupted before this cell was measured whole")
 
@@ -29,19 +29,19 @@ class MemoryWhileConnected:
     before.
     """
 
-    def __init__(self, servers: Mapping[str, Service]) -> None:
-        self._members = {process: tree(*server.pids) for process, server in servers.items()}
+    def __init__(self, servers: Mapping[str, Running]) -> None:
+        self._readers = {process: server.memory_reader() for process, server in servers.items()}
         self.rss_bytes: dict[str, int] = {}
 
     def read(self) -> None:
         """One small read per process."""
-        self.rss_bytes = {process: read_rss_bytes(members) for process, members in self._members.items()}
+        self.rss_bytes = {process: read() for process, read in self._readers.items()}
 
     def alarm(self, at_ns: int | None) -> Alarm | None:
         """The alarm that takes the reading; none when there is no moment for it."""
         return None if at_ns is None else Alarm(at_ns, self.read)
 
 
-def read_servers(servers: Mapping[str, Service], process_ids: Iterable[str]) -> dict[str, TreeReading]:
+def read_servers(servers: Mapping[str, Running], process_ids: Iterable[str]) -> dict[str, TreeReading]:
     """One reading for each process that runs."""
-    return {name: read_tree(*servers[name].pids) for name in dict.fromkeys(process_ids) if name in servers}
+    return {name: servers[name].reading() for name in dict.fromkeys(process_ids) if name in servers}

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from feedbench.builder import build_targets
+from feedbench.cluster.run import ClusterOrder, Survey, survey
+from feedbench.cluster.suitable import check_suitable
 from feedbench.errors import FeedbenchError, RunDirectoryError
 from feedbench.host.facts import read_facts
 from feedbench.paths import Project, RunDirectory, write_json
@@ -37,24 +39,35 @@ class Options:
 
 
 def new_run(
-    scenario_file: Path, *, project: Project, place: Path | None, options: Options, say: Say
+    scenario_file: Path,
+    *,
+    project: Project,
+    place: Path | None,
+    options: Options,
+    say: Say,
+    cluster: ClusterOrder | None = None,
 ) -> RunDirectory:
     """Builds what the scenario wants and writes scenario.toml, plan.json, host.json and the receipts.
 
-    `place` None makes runs/<time>-<scenario>/.
+    `place` None makes runs/<time>-<scenario>/. On the hosts of a `cluster` nothing is built from here.
     """
     registry = discover(project)
     for name, reason in registry.broken.items():
         say(f"{name}: left out, {reason}")
     scenario = _with(read_scenario(scenario_file, registry=registry, root=project.root), options)
-    receipts = _build(_wanted(scenario), registry, project, say, debug=_debugs(scenario))
-    # Read anew: what failed to build is left out of the plan.
-    registry = discover(project)
-    plan = make_plan(
-        _with(read_scenario(scenario_file, registry=registry, root=project.root), options),
-        registry,
-        seed=options.seed,
-    )
+    surveyed: Survey | None = None
+    if cluster is not None:
+        plan, surveyed = cluster_plan(scenario, registry, cluster, seed=options.seed)
+        receipts = surveyed.receipts
+    else:
+        receipts = _build(_wanted(scenario), registry, project, say, debug=_debugs(scenario))
+        # Read anew: what failed to build is left out of the plan.
+        registry = discover(project)
+        plan = make_plan(
+            _with(read_scenario(scenario_file, registry=registry, root=project.root), options),
+            registry,
+            seed=options.seed,
+        )
     told = {receipt.target for receipt in receipts if receipt.state == "missing"}  # by the build, a line each
     for skipped in plan.skipped:
         if skipped.cell is None and skipped.target in told:
@@ -71,14 +84,35 @@ def new_run(
             where=str(directory.path),
             hint=f"feedbench run {directory.path} goes on with it",
         )
+    if cluster is not None and surveyed is not None:
+        _keep_hosts(directory, replace(cluster, apart=cluster.apart or scenario.apart), surveyed)
     _keep(directory, scenario_file, plan, receipts)
     return directory
+
+
+def cluster_plan(
+    scenario: Scenario, registry: Registry, order: ClusterOrder, *, seed: int | None
+) -> tuple[Plan, Survey]:
+    """A plan for the hosts of a cluster: who does what, of the targets that the targets' host has built."""
+    wanted = replace(order, apart=order.apart or scenario.apart)
+    surveyed = survey(wanted, _wanted(scenario), registry)
+    plan = make_plan(
+        scenario,
+        surveyed.seen_by(registry),
+        seed=seed,
+        host=surveyed.host,
+        loaders=surveyed.loaders,
+    )
+    check_suitable(plan, where=str(scenario.path))
+    return plan, surveyed
 
 
 def resumed_run(path: Path, *, project: Project, say: Say) -> RunDirectory:
     """A run that was planned or begun earlier; refused when a target has changed since then."""
     directory = RunDirectory(path)
     plan = read_plan(directory.plan)
+    if directory.cluster.exists():
+        return directory  # its hosts are asked for the hashes of what they have built, before each block
     debug = any(process.knobs.get(BUILD_MODE) == DEBUG for process in plan.processes)
     for receipt in _build(plan.targets, discover(project), project, say, debug=debug):
         if directory.receipt(receipt.target, receipt.mode).exists():
@@ -170,8 +204,17 @@ def _keep(directory: RunDirectory, scenario_file: Path, plan: Plan, receipts: li
         ) from error
     for receipt in receipts:
         write_receipt(directory.receipt(receipt.target, receipt.mode), receipt)
-    write_json(directory.host, read_facts().document())
+    if not directory.host.exists():
+        write_json(directory.host, read_facts().document())
     write_plan(directory.plan, plan)  # last: a directory with a plan has all the rest
+
+
+def _keep_hosts(directory: RunDirectory, order: ClusterOrder, surveyed: Survey) -> None:
+    """host.json is of the targets' host; each host has a sheet of its own, too."""
+    order.write(directory)
+    for name, sheet in surveyed.sheets.items():
+        write_json(directory.path / "hosts" / f"{name}.json", sheet.facts)
+    write_json(directory.host, surveyed.sheets[surveyed.host.name].facts)
 
 
 def _check_same(directory: RunDirectory, now: Receipt) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from feedbench.errors import RunDirectoryError
@@ -14,9 +14,18 @@ Stopped = Literal["running", "complete", "budget", "interrupted", "failed"]
 
 
 @dataclass(frozen=True)
+class LostAttempt:
+    """A block that was cut off because a host was lost; it was measured anew, or stands in blocks_failed."""
+
+    block: int
+    attempt: int
+    cause: str
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """Times are unix ns. `left_out` says, by target, why it is not timed; `advice` is for the report's
-    reader.
+    reader. Each block that was begun is in `blocks_done`, in `blocks_failed`, or begun anew.
     """
 
     blocks_planned: int
@@ -29,6 +38,8 @@ class RunRecord:
     pinned: Mapping[str, list[int]] = field(default_factory=dict)
     advice: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    lost: tuple[LostAttempt, ...] = ()
+    blocks_failed: tuple[int, ...] = ()
 
     def write(self, directory: RunDirectory) -> None:
         write_json(directory.path / "run.json", self.to_json())
@@ -46,6 +57,8 @@ class RunRecord:
             "pinned": dict(self.pinned),
             "advice": list(self.advice),
             "left_out": [{"target": target, "reason": reason} for target, reason in self.left_out.items()],
+            **({"lost": [asdict(attempt) for attempt in self.lost]} if self.lost else {}),
+            **({"blocks_failed": list(self.blocks_failed)} if self.blocks_failed else {}),
         }
 
 
@@ -56,8 +69,9 @@ def read_record(directory: RunDirectory) -> RunRecord:
     try:
         fields = {name: value for name, value in document.items() if name != "schema"}
         fields["left_out"] = {entry["target"]: entry["reason"] for entry in fields["left_out"]}
-        return RunRecord(
-            **{**fields, "blocks_done": tuple(fields["blocks_done"]), "advice": tuple(fields["advice"])}
-        )
+        fields["lost"] = tuple(LostAttempt(**attempt) for attempt in fields.get("lost", ()))
+        for name in ("blocks_done", "advice", "blocks_failed"):
+            fields[name] = tuple(fields.get(name, ()))
+        return RunRecord(**fields)
     except (KeyError, TypeError, AttributeError) as error:
         raise RunDirectoryError(f"this is no record of a run ({error})", where=str(path)) from error

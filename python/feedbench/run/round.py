@@ -6,8 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from feedbench.host.awake import cpus_awake
-from feedbench.host.pressure import other_work_share, read_pressure
 from feedbench.load import ENGINE, EXCHANGE, RELAY
 from feedbench.paths import write_json
 from feedbench.plan import Block, Cell, Plan, Round
@@ -20,7 +18,6 @@ from feedbench.run.fleet import Fleet
 from feedbench.run.measured import INTERRUPTED, Measured
 from feedbench.run.relay_round import measure_by_relays
 from feedbench.run.request import driven_ns
-from feedbench.run.resources import own_cpu_ns
 from feedbench.run.status import Outcome, Status
 
 
@@ -74,27 +71,19 @@ def _measure(
     context: Context, block: Block, round_: Round, cells: Sequence[Cell], fleet: Fleet, measured: Measured
 ) -> None:
     """The measuring itself, between two looks at the machine's counters."""
-    cpus = sorted({*context.pinning.targets, *context.pinning.engine}) or list(context.cpus_allowed)
-    own_before_ns = own_cpu_ns()
-    before = read_pressure()
-    with cpus_awake(context.engine, cpus, wanted=round_.cpus_awake) as awake:
+    with context.place.observed(awake=round_.cpus_awake) as observation:
         by = {ENGINE: measure_by_engine, EXCHANGE: measure_by_exchange, RELAY: measure_by_relays}.get(
             round_.client, measure_by_clients
         )
         by(context, block, round_, cells, fleet, measured)
-    after = read_pressure()
-    own_ns = own_cpu_ns() - own_before_ns + measured.targets_cpu_ns  # the spinners have ended and count, too
     each_ns = driven_ns(context.plan)
     document = environment_document(
         block=block.index,
         round_id=round_.id,
-        before=before,
-        after=after,
-        other_work_share=other_work_share(before, after, cpus=cpus, own_cpu_ns=own_ns),
+        surroundings=observation.surroundings(measured.targets_cpu_ns),
         engine_run_delay_ns=measured.engine_run_delay_ns,
         run_delays_ns=measured.run_delays_ns,
         driven_ns={name: count * each_ns for name, count in Counter(cell.process for cell in cells).items()},
-        cpus_awake=awake,
         shield=context.shield,
         pinning=context.pinning,
     )

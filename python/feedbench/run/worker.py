@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from feedbench.cluster.run import hosts_of
 from feedbench.errors import FeedbenchError
 from feedbench.paths import Project, RunDirectory
 from feedbench.registry import discover
@@ -22,20 +23,25 @@ def main(directory: str, root: str) -> int:
     project = Project(Path(root))
     progress = Progress()
     try:
-        with Interruption() as interruption:
+        where = RunDirectory(Path(directory))
+        with (
+            Interruption() as interruption,
+            hosts_of(where, say=progress.note, stopped=lambda: interruption.asked) as remote,
+        ):
             record = run_campaign(
-                RunDirectory(Path(directory)),
+                where,
                 project=project,
                 registry=discover(project),
                 interruption=interruption,
                 progress=progress,
+                remote=remote,
             )
     except FeedbenchError as error:
         progress.note(f"feedbench: {error}")
         return 1
     except OSError as error:
-        where = error.filename or directory
-        progress.note(f"feedbench: {where}: {error.strerror} (what was measured before is kept)")
+        named = error.filename or directory
+        progress.note(f"feedbench: {named}: {error.strerror} (what was measured before is kept)")
         return 1
     return HARD_STOP_STATUS if record.stopped == "interrupted" else 0
 

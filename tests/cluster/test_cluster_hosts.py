@@ -1,0 +1,79 @@
+"""Three hosts: the echo ladder with client and server apart, and that everything arrives whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from network import Network
+
+from feedbench.paths import RunDirectory
+from feedbench.samples import read_samples
+
+pytestmark = pytest.mark.end_to_end
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def check_block(run: RunDirectory, index: int) -> None:
+    """Every cell is measured, and each file that came from a host is as it left."""
+    folder = run.block(index)
+    statuses = {path.parent.name: read(path) for path in folder.glob("*/status.json")}
+    assert {status["verdict"] for status in statuses.values()} == {"ok"}, statuses
+    assert len(statuses) == len(read(run.plan)["cells"])
+    arrived = read(folder / "arrived.json")["files"]
+    paths = [entry["path"] for entry in arrived]
+    assert len(paths) == len(set(paths))
+    for entry in arrived:
+        content = (folder / entry["path"]).read_bytes()
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (entry["bytes"], entry["sha256"])
+    for cell in statuses:
+        samples, load = read_samples(folder / cell / "samples.fbs"), read(folder / cell / "load.json")
+        assert samples.complete
+        assert f"{cell}/samples.fbs" in paths
+        assert load["sent"] == load["received"] + load["lost"]
+
+
+def test_client_and_server_apart_on_three_hosts(three_hosts: Network) -> None:
+    _, address = three_hosts.scheduler("a")
+    target = three_hosts.worker("b", address, "target")
+    load = three_hosts.worker("c", address, "load,target")
+    three_hosts.joined(target, load)
+    scenario = three_hosts.scenario(blocks=2, more="apart = true")
+    trust = ("--cluster", address, "--tls", str(three_hosts.tls))
+    planned = three_hosts.run("a", "plan", str(scenario), *trust)
+    assert planned.process.returncode == 0, planned.said
+    assert "on b (10.77.0.2):" in planned.output.read_text()
+    assert "The load comes from c (10.77.0.3)." in planned.output.read_text()
+
+    out = three_hosts.folder / "run"
+    done = three_hosts.run("a", "run", str(scenario), "--out", str(out), *trust)
+    assert done.process.returncode == 0, done.said
+    run = RunDirectory(out)
+    record = read(out / "run.json")
+    assert (record["blocks_done"], record["stopped"]) == ([0, 1], "complete")
+    for index in (0, 1):
+        check_block(run, index)
+        assert read(run.block(index) / "block.json")["hosts"] == {"target": "b", "load": ["c"]}
+    url = read(next(run.block(0).glob("*/load.json")))["url"]
+    assert url.startswith("ws://10.77.0.2:")
+    for host in ("b", "c"):
+        clock = read(run.block(0) / "clocks" / f"{host}.json")
+        for phase in ("before", "during", "after"):
+            low, high = clock[phase]["offset_interval_ns"]
+            # One kernel: in truth all clocks are one, and the interval must hold that.
+            assert low <= 0 <= high
+            assert high - low == clock[phase]["round_trip_ns"]
+        assert clock["contradiction"] is None
+        assert clock["discipline"]["in_words"]
+        assert read(out / "hosts" / f"{host}.json")["hostname"]
+    environment = read(next(run.block(0).glob("environment-*.json")))
+    assert set(environment["hosts"]) == {"b", "c"}
+    worst = max(host["load_average_1m"] for host in environment["hosts"].values())
+    assert environment["load_average_1m"] == worst
+    assert (out / "report.html").exists()
