@@ -49,12 +49,12 @@ class Campaign:
         )
 
     def under_way(self, index: int) -> None:
-        """Returns when this block has begun, and is not yet whole."""
-        folder = self.run.block(index)
+        """Returns when the block's targets run, on hosts that it holds, and it is not yet whole."""
+        starts = self.run.starts(index)
         wait_for(
             f"block {index} under way",
             lambda: (
-                (folder.exists() and not self.is_whole(index)) or self.controller.process.poll() is not None
+                (starts.exists() and not self.is_whole(index)) or self.controller.process.poll() is not None
             ),
         )
         assert self.controller.process.poll() is None, self.controller.said
@@ -84,14 +84,19 @@ def restart_scheduler(campaign: Campaign) -> Program:
 def kill_controller(campaign: Campaign) -> Program:
     """With everything that it started here; then the run goes on, from its directory alone."""
     process = psutil.Process(campaign.controller.process.pid)
-    for victim in (process, *process.children(recursive=True)):
+    victims = [process, *process.children(recursive=True)]
+    for victim in victims:
         victim.send_signal(signal.SIGKILL)
     campaign.controller.process.wait()
-    wait_for(
-        "a lock that is free again",
-        lambda: not any(victim.is_running() for victim in process.children(recursive=True)),
-    )
+    wait_for("all of it gone", lambda: not any(_lives(victim) for victim in victims))
     return campaign.network.start("a", "run", str(campaign.run.path))
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 VICTIMS = [
