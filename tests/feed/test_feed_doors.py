@@ -6,22 +6,28 @@ over REST with the law that its own polls make.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from test_feed_round import PROJECT, Laboratory, verdicts
 
+from feedbench.analyze.campaign import analyze_run
 from feedbench.clock_offset.sample import Interval
 from feedbench.errors import ScenarioError
 from feedbench.feed.ledger import read_ledger
-from feedbench.plan import Plan
+from feedbench.findings import Findings
+from feedbench.plan import Plan, write_plan
 from feedbench.planner import make_plan
+from feedbench.protocol import Gates
 from feedbench.registry import Registry, discover
+from feedbench.report.doors import doors_section
 from feedbench.samples import read_samples
 from feedbench.target import Command, Target
 from planning import DELAY, make_registry, make_target, scenario_from
@@ -173,16 +179,19 @@ def test_through_each_door_the_quantity_is_what_it_says(tmp_path: Path) -> None:
     for name in ("test-ws", "test-fix"):
         assert loads[name]["lost_total"] == loads[name]["wrong"] == 0
         assert loads[name]["lateness_ns"]["p50"] < loads["test-rest"]["latency_ns"]["p50"]
-    # One clock and no batch: through both doors an event is about as old. A ratio within one run.
-    ws, fix = (loads[name]["latency_ns"]["p50"] for name in ("test-ws", "test-fix"))
-    assert 1 / 10 < fix / ws < 10
+    # One clock and no batch: through both doors an event is about as old. How much two copies of one client
+    # differ says what the machine does to such a ratio just now.
+    names = ("test-ws", "test-ws~sentinel", "test-fix")
+    ws, again, fix = (loads[name]["latency_ns"]["p50"] for name in names)
+    unrest = 20 * max(ws / again, again / ws)
+    assert 1 / unrest < fix / ws < unrest
     # Over REST the age is the law's, and the law notices when it is not.
     polling = loads["test-rest"]["polling"]
     age, expected = Interval(*polling["age_ns"]), Interval(*polling["expected_ns"])
     assert polling["events"] >= 10
     assert age.overlaps(expected), polling
-    late = Interval(age.low + polling["interval_ns"], age.high + polling["interval_ns"])
-    assert not late.overlaps(expected)
+    late_ns = 2 * expected.high
+    assert not Interval(age.low + late_ns, age.high + late_ns).overlaps(expected)
     # Its samples hold all three quantities apart: age = polling delay + round trip, event by event.
     records = read_samples(laboratory.directory.cell(0, "test-rest+all") / "samples.fbs").records
     assert len(records) == loads["test-rest"]["received"]
@@ -191,6 +200,40 @@ def test_through_each_door_the_quantity_is_what_it_says(tmp_path: Path) -> None:
     assert (round_trips > 0).all()
     assert polling["polling_delay_ns"]["max"] == int((signed["sent_ns"] - signed["intended_ns"]).max())
     assert laboratory.read("test-rest+all", "resources.json")["cpu_ns"] is not None
+    check_findings(laboratory)
+
+
+def check_findings(laboratory: Laboratory) -> None:
+    """What the analysis and the report make of such a run: each quantity in its own question and figure."""
+    # No gate is to leave the one block out, whatever the machine does besides.
+    gates = Gates(1e9, 1e9, 1.0, 1.0, 1e9)
+    write_plan(laboratory.directory.plan, replace(laboratory.plan, gates=gates))
+    findings = analyze_run(laboratory.directory)
+    schema = json.loads((PROJECT.root / "spec" / "findings.schema.json").read_text())
+    document = json.loads(laboratory.directory.findings.read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert Findings.from_json(document) == findings
+    assert {question.quantity for question in findings.questions} == {"event_age", "polled_age"}
+    doors = {entry.door: entry for entry in findings.doors}
+    assert set(doors) == {"ws", "fix", "rest"}
+    assert doors["ws"].polling is None
+    assert doors["rest"].batch_ns.value is None
+    assert doors["rest"].polling is not None
+    assert (doors["rest"].polling.blocks_held, doors["rest"].polling.blocks) == (1, 1)
+    # A FIX message brings its framing; a short text has a header of two bytes, a longer one of four.
+    fix, ws = doors["fix"], doors["ws"]
+    assert fix.wire_bytes.value == pytest.approx(fix.message_bytes.value)
+    assert ws.message_bytes.value is not None
+    assert ws.wire_bytes.value is not None
+    assert 1.9 < ws.wire_bytes.value - ws.message_bytes.value < 4.1
+    section = doors_section(findings.doors)
+    assert section is not None
+    assert section.heading == "Doors"
+    assert [figure.name for figure in section.figures] == ["doors-event-age", "doors-polled-age"]
+    listened, polled = section.figures
+    assert "test/rest" not in listened.description
+    assert "test/ws" not in polled.description
+    assert any("U(0, T) + RTT/2" in sentence for sentence in section.sentences)
 
 
 @pytest.mark.end_to_end

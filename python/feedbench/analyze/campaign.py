@@ -9,6 +9,7 @@ from feedbench.analyze.advice import Code, advice
 from feedbench.analyze.cells import MeasuredCell, measure_cell, settle_warmup
 from feedbench.analyze.controls import judge_sentinels
 from feedbench.analyze.crossing import find_crossings
+from feedbench.analyze.doors import find_doors
 from feedbench.analyze.evidence import Evidence, read_evidence
 from feedbench.analyze.gates import RoundGates, judge_round
 from feedbench.analyze.options import MATERIAL, differences
@@ -66,6 +67,7 @@ def find(evidence: Evidence) -> Findings:
         advice=tuple(_advice(evidence, questions, cells, options)),
         targets=tuple(target_findings(evidence)),
         crossings=find_crossings(plan, values, questions),
+        doors=find_doors(evidence, dropped),
         complete=_complete(evidence),
         repeat=f"feedbench run runs/{evidence.run.path.resolve().name}/scenario.toml --seed {plan.seed}",
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from feedbench.errors import RunDirectoryError
 from feedbench.feed.ledger import Keys, keys_of_payloads
@@ -20,11 +21,15 @@ SUFFIXES: Mapping[str, str] = {"stamps": ".stamps", "sqlite": ".sqlite", "sqlite
 
 @dataclass(frozen=True)
 class Received:
-    """Messages in the order of receipt: when, and their keys. `killed`: the client left without a word."""
+    """Messages in the order of receipt: when, and their keys. `killed`: the client left without a word.
+
+    `lengths` are those of the messages as they were handed over, where the record tells.
+    """
 
     received_ns: Nanoseconds
     keys: Keys
     killed: bool
+    lengths: NDArray[np.uint32] | None = None
 
 
 def read_received(path: Path, sink: str) -> Received:
@@ -38,6 +43,7 @@ def _of_stamps(path: Path) -> Received:
         received_ns=stamps.heads["received_ns"][stamps.is_message],
         keys=keys_of_payloads(stamps.payloads()),
         killed=stamps.ending is not Ending.ENDED,
+        lengths=stamps.heads["bytes"][stamps.is_message],
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from feedbench.errors import RunDirectoryError
 from feedbench.findings.cell import CellFinding, Estimate
 from feedbench.findings.crossing import CrossingFinding
+from feedbench.findings.door import DoorFinding
 from feedbench.findings.question import QuestionFinding
 from feedbench.paths import SCHEMA, read_json
 from feedbench.typed_json import from_json, to_json
@@ -85,6 +86,7 @@ class Findings:
     repeat: str
     targets: tuple[TargetFinding, ...] = ()
     crossings: tuple[CrossingFinding, ...] = ()
+    doors: tuple[DoorFinding, ...] = ()
 
     @property
     def is_of_feeds(self) -> bool:

@@ -19,6 +19,7 @@ from feedbench.findings import (
 from feedbench.findings.whole import Severity
 from feedbench.report import sentences
 from feedbench.report.crossing import CrossingSection, crossing_section
+from feedbench.report.doors import DoorsSection, doors_section
 from feedbench.report.facts import facts
 from feedbench.report.figures.blocks import block_figures
 from feedbench.report.figures.clients import client_figures
@@ -98,6 +99,7 @@ class Content:
     turned: Table | None
     headline: list[Figure]
     refused: Sequence[ImpossibleFinding]
+    doors: DoorsSection | None
     crossings: list[CrossingSection]
     paired: list[Figure]
     questions: list[QuestionSection]
@@ -123,10 +125,20 @@ class Content:
     def figures(self) -> list[Figure]:
         """Every figure, once."""
         inside = [figure for section in self.questions for figure in (*section.ranking, *section.more)]
+        through = self.doors.figures if self.doors else []
         crossed = [figure for section in self.crossings for figure in section.figures]
         groups = [self.paper.printed, *self.paper.measured] if self.paper else []
         beside = [figure for group in groups for figure in group.figures]
-        return [*self.headline, *crossed, *self.paired, *inside, *self.clients, *beside, *self.resources]
+        return [
+            *self.headline,
+            *through,
+            *crossed,
+            *self.paired,
+            *inside,
+            *self.clients,
+            *beside,
+            *self.resources,
+        ]
 
     @property
     def sections(self) -> list[tuple[str, str]]:
@@ -135,6 +147,7 @@ class Content:
             ("answer", "Answer", True),
             ("refused", "Refused", bool(self.refused)),
             ("paper", "The paper", self.paper is not None),
+            ("doors", self.doors.heading if self.doors else "Doors", self.doors is not None),
             ("crossings", "Client or server", bool(self.crossings)),
             ("paired", "Pair by pair", bool(self.paired)),
             ("questions", "Questions" if len(self.questions) > 1 else "Ranking", bool(self.questions)),
@@ -172,6 +185,7 @@ def content(
         turned=reversal_table(findings),
         headline=ranking_figures(headline)[:1] if headline and headline.compare == "target" else [],
         refused=findings.impossible,
+        doors=doors_section(findings.doors),
         crossings=[_crossing_section(crossing) for crossing in findings.crossings],
         paired=arranged(paired_figures(findings)),
         questions=[

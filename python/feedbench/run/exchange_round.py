@@ -303,6 +303,13 @@ def _record(
     load = plan.condition(cell.condition).load
     write_json(
         folder / "load.json",
-        load_document(found, name=cell.id, load=load, protocol=plan.protocol, door=client.door),
+        load_document(
+            found,
+            name=cell.id,
+            load=load,
+            protocol=plan.protocol,
+            door=client.door,
+            lengths=received.lengths,
+        ),
     )
     return judge_feed(found, plan.expect)

@@ -55,9 +55,15 @@ def base_document(name: str, load: Load) -> dict[str, Any]:
 
 
 def load_document(
-    found: MeasuredFeed, *, name: str, load: Load, protocol: Protocol, door: Door = "ws"
+    found: MeasuredFeed,
+    *,
+    name: str,
+    load: Load,
+    protocol: Protocol,
+    door: Door = "ws",
+    lengths: NDArray[np.uint32] | None = None,
 ) -> dict[str, Any]:
-    """load.json; `door` is the one through which the client listened.
+    """load.json; `door` is the one through which the client listened, `lengths` are those of its messages.
 
     `latency_ns` is the age of events, `lateness_ns` what the exchange took from their birth to sending them.
     The message of a client that was cut off by the end is neither lost nor late: the market ends first.
@@ -85,9 +91,20 @@ def load_document(
         "round_trips_per_s": len(measured) / seconds,
         "bytes_per_s": payload_bytes / max(1, len(joined.place)) * len(measured) / seconds,
         **feed_summaries(measured),
-        "payload_bytes": payload_bytes / max(1, len(joined.place)),
+        **byte_counts(door, lengths),
         "warmup": {"bin_ns": WARMUP_BIN_NS, "bins": warmup_bins(found.warm)},
     }
+
+
+def byte_counts(door: Door, lengths: NDArray[np.uint32] | None) -> dict[str, float | None]:
+    """Means over messages: as handed over, and with a server's frame header (RFC 6455, 5.2), where nothing is
+    compressed. A FIX message brings its own framing.
+    """
+    if lengths is None or len(lengths) == 0:
+        return {"message_bytes": None, "wire_bytes": None}
+    mean = float(lengths.mean())
+    headers = np.select([lengths < 126, lengths < 65_536], [2, 4], default=10)
+    return {"message_bytes": mean, "wire_bytes": mean + float(headers.mean()) if door == "ws" else mean}
 
 
 def feed_summaries(measured: Records) -> dict[str, Any]:

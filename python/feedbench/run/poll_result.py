@@ -148,7 +148,9 @@ def _document(found: PolledFeed, feed: Feed) -> dict[str, Any]:
         "latency_from_send_ns": summarise(signed["received_ns"] - signed["sent_ns"]),
         # What the exchange's lateness would stand for is not known of an answer.
         "lateness_ns": None,
-        "payload_bytes": float(np.mean(bodies)),
+        "message_bytes": float(np.mean(bodies)),
+        # With headers, which depend on the library; nobody counts them here.
+        "wire_bytes": None,
         "polling": {
             "polls": len(found.polls),
             "interval_ns": feed.poll_interval_ns,
