@@ -68,6 +68,11 @@ class Project:
         """The network path's binary; FEEDBENCH_PATH overrides it."""
         return self._binary("FEEDBENCH_PATH", "feedbench-path")
 
+    @property
+    def wire_stamps(self) -> Path:
+        """What stamps packets; FEEDBENCH_WIRE_STAMPS overrides it."""
+        return self._binary("FEEDBENCH_WIRE_STAMPS", "feedbench-wire-stamps")
+
     def _binary(self, variable: str, name: str) -> Path:
         override = os.environ.get(variable)
         return Path(override) if override else self.root / "target" / "release" / name

@@ -165,3 +165,14 @@ def test_impossible_numbers_are_called_refused(tmp_path: Path) -> None:
     html = _run_with(tmp_path, impossible=[refused], questions=[], cells=[])
     assert "Refused: numbers that can’t be" in html
     assert "30 clients can&#39;t be 12." in html
+
+
+def test_papiks_pages_are_linked_where_there_are_any(tmp_path: Path) -> None:
+    run = RunDirectory(write_run(tmp_path / "run"))
+    assert "study.html" not in write_report(run).read_text(encoding="utf-8")
+    for folder in ("sink=none", "sink=stamps"):
+        (run.path / "pipeline" / folder).mkdir(parents=True)
+        (run.path / "pipeline" / folder / "study.html").touch()
+    html = write_report(run).read_text(encoding="utf-8")
+    links = re.findall(r'<a href="([^"]*study\.html)">', html)
+    assert links == ["pipeline/sink%3Dnone/study.html", "pipeline/sink%3Dstamps/study.html"]

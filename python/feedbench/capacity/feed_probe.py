@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import signal
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -36,8 +37,10 @@ START_DEADLINE_S = 30.0
 GRACE_S = 60.0
 # Arrivals are random: so many more are asked for than the quantile needs that there are hardly ever too few.
 ENOUGH = 1.3
+LEDGER = "ledger"
 
 Result = Mapping[str, Any]
+Beside = Callable[[int], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
@@ -63,24 +66,29 @@ class FeedProbe:
         """
         with TemporaryDirectory(prefix="feedbench-capacity-") as name:
             folder = Path(name)
-            client = self._follow(replace(self.feed, rate_per_s=rate_per_s), folder)
+            client = self.follow(rate_per_s, folder)
             return {"url": self.target.name, **self._judged(client, folder)}
 
-    def _follow(self, feed: Feed, folder: Path) -> FeedClient:
-        """A fresh exchange and a fresh client, from the opening of the market until both have ended."""
+    def follow(self, rate_per_s: float, folder: Path, *, beside: Beside | None = None) -> FeedClient:
+        """A fresh exchange and a fresh client, from the opening of the market until both have ended; they
+        leave LEDGER and the client's record in `folder`. `beside` is given the exchange's port, and lasts as
+        long.
+        """
+        feed = replace(self.feed, rate_per_s=rate_per_s)
         cpus = self.pinning
-        with run_exchange(
+        exchange_runs = run_exchange(
             self.project.exchange,
             feed,
             seed=self.seed,
             duration_ns=self.warmup_ns + self.measure_ns,
             wait_for=1,
             slice_ns=None,
-            ledger=folder / "ledger",
+            ledger=folder / LEDGER,
             log=folder / "exchange.log",
             cpus=cpus.engine,
             spins=bool(cpus.engine) and cpus.engine != cpus.targets,
-        ) as exchange:
+        )
+        with exchange_runs as exchange, beside(exchange.address(feed).port) if beside else nullcontext():
             client = self._started(exchange, feed, folder)
             try:
                 client.wait_connected(deadline_s=START_DEADLINE_S)
@@ -112,7 +120,7 @@ class FeedProbe:
             received = read_received(client.output, client.sink)
         except RunDirectoryError as error:
             return _failed(str(error))
-        ledger = read_ledger(folder / "ledger")
+        ledger = read_ledger(folder / LEDGER)
         if not ledger.complete:
             raise EngineError("the exchange left an incomplete ledger", where=str(self.project.exchange))
         window = Window(warmup_ns=self.warmup_ns, sliced=False, drop_ns=0)

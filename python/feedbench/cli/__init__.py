@@ -27,6 +27,7 @@ COMMANDS = (
     "agree",
     "ramp",
     "capacity",
+    "wire",
     "load",
     "ceiling",
     "exchange",

@@ -182,8 +182,8 @@ def _conclude(directory: RunDirectory, *, as_json: bool) -> None:
     from feedbench.report import write_report
 
     findings = analyze_run(directory)
+    studies = _studies(directory)  # before the report, which links them
     page = write_report(directory)
-    studies = _studies(directory)
     record = read_record(directory)
     if as_json:
         counts = Counter(status.verdict for status in cell_statuses(directory))

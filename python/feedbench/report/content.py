@@ -105,6 +105,7 @@ class Content:
     questions: list[QuestionSection]
     clients: list[Figure]
     resources: list[Figure]
+    studies: list[str]
     paper: PaperSection | None
     cells: Table
     failures: Table | None
@@ -170,10 +171,13 @@ def content(
     plan: Mapping[str, Any],
     host: Mapping[str, Any],
     files: Sequence[str],
+    studies: Sequence[str] = (),
     paper: Paper | None = None,
     conformance: Mapping[str, Conformance] | None = None,
 ) -> Content:
-    """The page's content; `scenario`, `plan`, `host` and `conformance` are the run directory's, or empty."""
+    """The page's content; `scenario`, `plan`, `host` and `conformance` are the run directory's, or empty.
+    `studies` are the pages of Papík's analysis, relative to this one.
+    """
     headline = sentences.headline_question(findings)
     quantile = headline.quantiles[0] if headline and headline.quantiles else "p50"
     return Content(
@@ -194,6 +198,7 @@ def content(
         ],
         clients=[] if paper else arranged(_client_figures(findings, quantile)),
         resources=arranged(resource_figures(findings.cells)),
+        studies=list(studies),
         paper=paper_section(paper, findings.cells) if paper else None,
         cells=cell_table(findings.cells, counted="Events" if findings.is_of_feeds else "Round trips"),
         failures=failure_table(findings.cells),

@@ -30,6 +30,7 @@ def write_report(run: RunDirectory) -> Path:
         plan=_optional_json(run.plan),
         host=_optional_json(run.host),
         files=_tables(run),
+        studies=_studies(run),
         paper=_paper(findings.scenario),
         conformance=read_conformance(run.conformance),
     )
@@ -93,6 +94,12 @@ def _paper(scenario: str) -> Paper | None:
     from feedbench.papers import read_paper
 
     return read_paper(path)
+
+
+def _studies(run: RunDirectory) -> list[str]:
+    """The pages that `feedbench pipeline` wrote (spec/pipeline.md), relative to the page."""
+    pages = (run.path / "pipeline").glob("**/study.html")
+    return sorted(str(page.relative_to(run.path)) for page in pages)
 
 
 def _tables(run: RunDirectory) -> list[str]:
