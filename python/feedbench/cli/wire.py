@@ -84,10 +84,9 @@ def _probes(
     path = scenario or project.scenarios / "feeds" / "breaking-rate.toml"
     read = read_market(path, project, registry)
     feed = market(read)
-    if feed.tls:
-        raise FeedbenchError(
-            "messages can't be found in what is encrypted", where=str(path), hint="tls = false"
-        )
+    if feed.tls or feed.compression != "off":
+        hint = 'tls = false, compression = "off"'
+        raise FeedbenchError("messages are found on the wire in plain text only", where=str(path), hint=hint)
     matching = {target.name: target for name in names for target in registry.matching(name)}
     targets = [target for target in matching.values() if target.feed_client_command is not None]
     receipts = build_targets(targets, registry, project=project, say=say)

@@ -21,6 +21,7 @@ FEED_DEFAULTS: Mapping[str, Any] = {
     "branching_ratio": 0.6,
     "symbols": 1,
     "tls": False,
+    "compression": "off",
     "poll_interval": "20ms",
 }
 EXCHANGE_FACTOR = "exchange"
@@ -34,7 +35,8 @@ class Feed:
 
     `rate_per_s` counts events of the market over all its symbols, not messages. `faults` are the exchange's
     own notation. `sliced`: one subscriber at a time, in random order; `parallel`: all subscribers get each
-    message at the same time; `in-turn`: each relay has the exchange for itself. `relay`: how relays
+    message at the same time; `in-turn`: each relay has the exchange for itself. `compression` is what the
+    exchange makes of an offer of permessage-deflate. `relay`: how relays
     stand between the exchange and who follows it.
     """
 
@@ -53,6 +55,7 @@ class Feed:
     rest: str | None = None
     newest: str | None = None
     poll_interval_ns: int = 20_000_000
+    compression: str = "off"
     relay: Relay | None = None
 
     @classmethod
@@ -76,6 +79,7 @@ class Feed:
             rest=exchange.get("rest"),
             newest=exchange.get("newest"),
             poll_interval_ns=parse_duration({**FEED_DEFAULTS, **settings}["poll_interval"]),
+            compression={**FEED_DEFAULTS, **settings}["compression"],
             relay=relay,
         )
 
@@ -109,6 +113,8 @@ class Feed:
             told += ["--branching-ratio", str(self.branching_ratio)]
         if self.fix is not None:
             told.append("--fix")
+        if self.compression != "off":
+            told.append(f"--deflate={self.compression}")
         for fault in self.faults:
             told += ["--fault", fault]
         return told

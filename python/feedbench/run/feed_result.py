@@ -45,7 +45,7 @@ def base_document(name: str, load: Load) -> dict[str, Any]:
         "out_of_order": 0,
         "wrong": 0,
         "warmup": {"bin_ns": WARMUP_BIN_NS, "bins": []},
-        # The exchange declines permessage-deflate, whatever a client offers.
+        # Whether a client and the exchange agreed on permessage-deflate is in no record.
         "options": {"deflate": None, "tls": load.feed is not None and load.feed.tls},
         "engine_stalls": None,
         "interrupted": False,
