@@ -14,6 +14,7 @@ from feedbench.analyze.evidence import Evidence, read_evidence
 from feedbench.analyze.gates import RoundGates, judge_round
 from feedbench.analyze.options import MATERIAL, differences
 from feedbench.analyze.questions import answer, complete, label
+from feedbench.analyze.relays import relay_findings
 from feedbench.analyze.signflip import blocks_needed
 from feedbench.analyze.studentized import size_needed
 from feedbench.analyze.tables import write_tables
@@ -68,6 +69,9 @@ def find(evidence: Evidence) -> Findings:
         targets=tuple(target_findings(evidence)),
         crossings=find_crossings(plan, values, questions),
         doors=find_doors(evidence, dropped),
+        relays=tuple(
+            relay_findings(evidence, {name: dropped[round_id] for name, round_id in rounds.items()})
+        ),
         complete=_complete(evidence),
         repeat=f"feedbench run runs/{evidence.run.path.resolve().name}/scenario.toml --seed {plan.seed}",
     )

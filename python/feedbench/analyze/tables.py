@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from feedbench.analyze.relays import relays_table
 from feedbench.analyze.salih import salih_tables, text_results
 from feedbench.analyze.table import Column, Table, microseconds, number, percent
 from feedbench.errors import RunDirectoryError
@@ -23,6 +24,8 @@ def write_tables(run: RunDirectory, findings: Findings) -> None:
         cells_table(findings),
         targets_table(findings),
     ]
+    if findings.relays:
+        tables.append(relays_table(findings.relays))
     if findings.scenario.startswith("salih"):
         tables += salih_tables(findings)
     try:

@@ -14,6 +14,7 @@ from feedbench.findings.question import (
     QuestionFinding,
     Ranked,
 )
+from feedbench.findings.relay import RelayFinding
 from feedbench.findings.whole import (
     Advice,
     Findings,
@@ -45,6 +46,7 @@ __all__ = [
     "PartFinding",
     "QuestionFinding",
     "Ranked",
+    "RelayFinding",
     "SentinelFinding",
     "TargetFinding",
     "read_findings",

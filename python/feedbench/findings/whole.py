@@ -12,6 +12,7 @@ from feedbench.findings.cell import CellFinding, Estimate
 from feedbench.findings.crossing import CrossingFinding
 from feedbench.findings.door import DoorFinding
 from feedbench.findings.question import QuestionFinding
+from feedbench.findings.relay import RelayFinding
 from feedbench.paths import SCHEMA, read_json
 from feedbench.typed_json import from_json, to_json
 
@@ -87,6 +88,7 @@ class Findings:
     targets: tuple[TargetFinding, ...] = ()
     crossings: tuple[CrossingFinding, ...] = ()
     doors: tuple[DoorFinding, ...] = ()
+    relays: tuple[RelayFinding, ...] = ()
 
     @property
     def is_of_feeds(self) -> bool:

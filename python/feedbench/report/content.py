@@ -32,6 +32,7 @@ from feedbench.report.figures.resources import resource_figures
 from feedbench.report.figures.series import Series
 from feedbench.report.glossary import GLOSSARY
 from feedbench.report.paper import PaperSection, paper_section
+from feedbench.report.relays import RelaySection, relay_section
 from feedbench.report.reversals import reversal_table, reversal_words
 from feedbench.report.sentences import Badge, Mood
 from feedbench.report.tables import (
@@ -101,6 +102,7 @@ class Content:
     refused: Sequence[ImpossibleFinding]
     doors: DoorsSection | None
     crossings: list[CrossingSection]
+    relays: RelaySection | None
     paired: list[Figure]
     questions: list[QuestionSection]
     clients: list[Figure]
@@ -150,6 +152,7 @@ class Content:
             ("paper", "The paper", self.paper is not None),
             ("doors", self.doors.heading if self.doors else "Doors", self.doors is not None),
             ("crossings", "Client or server", bool(self.crossings)),
+            ("relays", "Relays", self.relays is not None),
             ("paired", "Pair by pair", bool(self.paired)),
             ("questions", "Questions" if len(self.questions) > 1 else "Ranking", bool(self.questions)),
             ("clients", "Clients", bool(self.clients)),
@@ -191,6 +194,7 @@ def content(
         refused=findings.impossible,
         doors=doors_section(findings.doors),
         crossings=[_crossing_section(crossing) for crossing in findings.crossings],
+        relays=relay_section(findings),
         paired=arranged(paired_figures(findings)),
         questions=[
             _question_section(question, findings, headline, conformance or {})

@@ -46,6 +46,9 @@ from feedbench.samples import write_samples
 
 # The exchange is read just before its end: when the market has ended, so has it.
 READING_SHARE = 0.95
+# The exchange ends each connection at the same age. A witness that came so much later than the relay is still
+# there while the relay is away, and only what somebody gets stands in the ledger.
+WITNESS_LATER_S = 0.5
 # Faults strike when this share of the measured part is over.
 FAULT_SHARE = 0.33
 
@@ -211,6 +214,9 @@ def _run(
 ) -> None:
     """Opens the market, waits for its end, and writes down what came of it."""
     plan = context.plan
+    loses_upstream = feed.relay is not None and feed.relay.fault == "upstream-loss"
+    if loses_upstream:
+        time.sleep(WITNESS_LATER_S)
     for one in running:
         one.relay_before = read_tree(one.relay.process.pid)
         one.subscribers_before = read_tree(one.subscribers.process.pid)
@@ -224,8 +230,10 @@ def _run(
             count=1,
             receipts=folder / "witness.receipts",
             log=context.logs(block) / f"{running[0].cell.id}.witness.log",
-            options=[option for text in feed.subscribe for option in ("--send", text)]
-            + (["--ca-file", str(exchange.ca_file)] if exchange.ca_file else []),
+            options=[
+                *(option for text in feed.subscribe for option in ("--send", text)),
+                *(["--reconnect"] if loses_upstream else []),
+            ],
             cpus=context.pinning.engine,
             deadline_s=context.ready_deadline_s,
         )
