@@ -13,7 +13,8 @@ from ramp_lines import end_line, round_line
 
 from feedbench.errors import FeedbenchError
 from feedbench.papers import read_paper
-from feedbench.papers.reproduction import Quantity, Reproduction, reproduce
+from feedbench.papers.quantity import Quantity, Reproduction
+from feedbench.papers.reproduction import reproduce
 from feedbench.paths import Project, write_json
 from feedbench.ramp.campaign import read_campaign
 from feedbench.ramp.record import repeat_file

@@ -15,7 +15,8 @@ from feedbench.papers import read_paper
 from feedbench.papers.page import make_page, page_document
 from feedbench.papers.page_markdown import page_markdown
 from feedbench.papers.page_text import page_text
-from feedbench.papers.reproduction import Quantity, Reproduction, reproduce
+from feedbench.papers.quantity import Quantity, Reproduction
+from feedbench.papers.reproduction import reproduce
 from feedbench.paths import Project
 
 PROJECT = Project.find(Path(__file__).parent)
@@ -105,3 +106,60 @@ def test_every_target_that_a_study_names_is_one_of_ours() -> None:
             assert not table.target or (PROJECT.targets / table.target / "target.toml").is_file(), (
                 table.target
             )
+
+
+@pytest.fixture
+def ozmen(tmp_path: Path) -> Path:
+    """A run of both relays: their clients wait 5 and 6 ms, for events that are 1 and 2 ms old."""
+    document = sample()
+    cells, relays = [], []
+    for number, target in enumerate(TARGETS):
+        cell = next(cell for cell in document["cells"] if cell["target"] == target and cell["copy"] is None)
+        rate = {"value": 200.0 - 40 * number, "interval": None}
+        cells.append({**cell, "cell": target, "round_trips_per_s": rate})
+        measures = {
+            "relay_cpu_share": 0.02,
+            "subscribers_cpu_share": 0.01,
+            "relay_rss_bytes": 30e6,
+            "subscribers_rss_bytes": 5e6,
+            "wait_mean_ns": (5 + number) * 1e6,
+            "client_p50_ns": (1 + number) * 1e6,
+        }
+        relay = {"cell": target, "target": target, "clients": 1, "upstream": "per-client", "fault": "none"}
+        relays.append({**relay, "blocks": 1, "measures": measures, "policies": {}, "resumed": None})
+    document |= {"scenario": "ozmen", "cells": cells, "relays": relays}
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "findings.json").write_text(json.dumps(document), encoding="utf-8")
+    return run
+
+
+def test_waits_and_ages_of_a_relay_stand_in_columns_of_their_own(ozmen: Path) -> None:
+    reproduction = reproduce(read_paper(PAPERS / "ozmen.toml"), ozmen)
+    wait, age = reproduction.conditions
+    assert "study" in wait
+    assert "age" in age
+    measured = {
+        (each.table, each.column, line.row): line.measured
+        for each in reproduction.quantities
+        for line in each.lines
+    }
+    assert measured["websockets", "cpu_percent", "Server"] == (pytest.approx(2.0), None)
+    assert measured["websockets", "cpu_percent", "Client"] == (pytest.approx(1.0), None)
+    assert measured["tornado", "memory_mb", "Client"] == (pytest.approx(5.0), None)
+    assert measured["websockets-client", "latency", "Client"] == (pytest.approx(0.005), pytest.approx(0.001))
+    assert measured["tornado", "latency", "Server"] == (None, None), "his code has no such measurement"
+    assert measured["comparison", "latency_ms", "Tornado"] == (pytest.approx(6.0), pytest.approx(2.0))
+    assert measured["comparison", "messages_per_s", "websockets"] == (pytest.approx(200.0), None)
+    told = " ".join(reproduction.remarks)
+    assert "waits 5.00 ms" in told
+    assert "1.00 ms old" in told
+    assert "79 s" in told
+
+
+def test_a_relay_that_was_not_measured_is_told(ozmen: Path) -> None:
+    document = json.loads((ozmen / "findings.json").read_text())
+    document["relays"] = document["relays"][:1]
+    (ozmen / "findings.json").write_text(json.dumps(document))
+    reproduction = reproduce(read_paper(PAPERS / "ozmen.toml"), ozmen)
+    assert "python/tornado was not measured in this run" in reproduction.remarks

@@ -70,6 +70,7 @@ def read_measures(load: Json) -> dict[str, float | None]:
         found[f"client_{quantile}_ns"] = load["latency_ns"][quantile]
         for name, key in _QUANTITIES.items():
             found[f"{name}_{quantile}_ns"] = relay[key][quantile]
+    found["wait_mean_ns"] = relay["wait_ns"]["mean"]
     for process in _PROCESSES:
         spent = relay["processes"][process]
         found[f"{process}_rss_bytes"] = spent["rss_bytes"]

@@ -16,7 +16,7 @@ from feedbench.suggest import nearest
 if TYPE_CHECKING:
     from feedbench.papers import Paper
     from feedbench.papers.page import Page
-    from feedbench.papers.reproduction import Reproduction
+    from feedbench.papers.quantity import Reproduction
 
 ALL = "all"
 

@@ -174,6 +174,17 @@ def skew_ns(found: MeasuredRelay) -> Nanoseconds:
     return skew
 
 
+def wait_ns(found: MeasuredRelay) -> Signed:
+    """From one message of a client to its next, in the measured part: what one that times its receive call
+    reads, however late the messages are.
+    """
+    parts = []
+    for course in found.readers:
+        counted = found.numbers[course.joined.place] != NOT_MEASURED
+        parts.append(np.diff(course.joined.received_ns[counted].astype(np.int64)))
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
 def entrance_age_ns(found: MeasuredRelay) -> Signed:
     """From birth to the relay's own stamp, of measured messages; none where it keeps no record."""
     if found.entrance is None:

@@ -20,6 +20,7 @@ MEASURES: Mapping[str, tuple[str, Unit]] = {
     "client_p99_ns": ("At the client, p99", "ns"),
     "skew_p50_ns": ("First to last client, p50", "ns"),
     "skew_p99_ns": ("First to last client, p99", "ns"),
+    "wait_mean_ns": ("Waiting for the next message, mean", "ns"),
     "relay_cpu_share": ("CPU of the relay", "share"),
     "subscribers_cpu_share": ("CPU of the clients", "share"),
     "exchange_cpu_share": ("CPU of the exchange", "share"),

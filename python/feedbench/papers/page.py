@@ -14,7 +14,7 @@ from feedbench.papers.table_checks import Recomputed, recomputed_places, recompu
 from feedbench.paths import SCHEMA
 
 if TYPE_CHECKING:  # it brings in the report's drawing, which only a page with a run needs
-    from feedbench.papers.reproduction import Reproduction
+    from feedbench.papers.quantity import Reproduction
 
 
 @dataclass(frozen=True)

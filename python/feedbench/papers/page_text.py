@@ -10,7 +10,7 @@ from feedbench.papers.finding import OUTCOME_WORDS, Finding, Outcome
 from feedbench.papers.page import Page, table_grid, together
 
 if TYPE_CHECKING:  # it brings in the report's drawing, which only a page with a run needs
-    from feedbench.papers.reproduction import Reproduction
+    from feedbench.papers.quantity import Reproduction
 
 WIDTH = 110
 CAUTION = "Another machine, another day: compare shapes and ratios, not milliseconds."

@@ -6,63 +6,20 @@ No figure mixes the two. Another machine, another day: shapes and ratios can be 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 
 from feedbench.errors import FeedbenchError
 from feedbench.findings import CellFinding, Findings, read_findings
+from feedbench.papers.quantity import Line, Quantity, Reproduction, row_name
+from feedbench.papers.relays import of_relays
 from feedbench.papers.study import Paper, PublishedTable, Row
 from feedbench.paths import RunDirectory
 from feedbench.ramp.averages import Target, by_target, connection_s, request_s
 from feedbench.ramp.campaign import Campaign, campaign_from_json
 from feedbench.ramp.summary import read_repeats
-from feedbench.report.numbers import DASH
 from feedbench.report.paper import COLUMNS, by_conditions
 
 RAMP_DECIMALS = 2
-
-
-@dataclass(frozen=True)
-class Line:
-    """One printed cell, by the name of its row, and what the run has for it under each of the conditions."""
-
-    row: str
-    printed: Decimal
-    measured: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """One column of one printed table. `target` is what was measured for it."""
-
-    table: str
-    where: str
-    column: str
-    title: str
-    target: str
-    decimals: int
-    lines: tuple[Line, ...]
-
-    def grid(self, conditions: Sequence[str]) -> list[list[str]]:
-        """Texts, headings first: the row's name, what is printed, what was measured."""
-        return [
-            ["", "printed", *(f"measured: {words}" if words else "measured" for words in conditions)],
-            *([line.row, f"{line.printed:f}", *map(self._text, line.measured)] for line in self.lines),
-        ]
-
-    def _text(self, value: float | None) -> str:
-        return DASH if value is None else f"{value:.{self.decimals}f}"
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """`remarks`: printed tables for which the run has nothing, and why."""
-
-    run: str
-    conditions: tuple[str, ...]
-    quantities: tuple[Quantity, ...]
-    remarks: tuple[str, ...]
 
 
 def reproduce(paper: Paper, run: Path) -> Reproduction:
@@ -86,6 +43,8 @@ def _same_study(paper: Paper, scenario: str, run: Path) -> None:
 
 
 def _of_findings(paper: Paper, findings: Findings, run: str) -> Reproduction:
+    if findings.relays:
+        return of_relays(paper, findings, run)
     groups = by_conditions([cell for cell in findings.cells if cell.copy is None and cell.blocks])
     measured = {cell.target for group in groups.values() for cell in group}
     quantities = [
@@ -134,20 +93,11 @@ def _quantity(
     measure: Callable[[Row], tuple[float | None, ...]],
 ) -> Quantity:
     lines = tuple(
-        Line(_row_name(table, number), row[column], measure(row))
+        Line(row_name(table, number), row[column], measure(row))
         for number, row in enumerate(table.rows)
         if column in row
     )
     return Quantity(table.id, table.where, column, title, table.target, decimals, lines)
-
-
-def _row_name(table: PublishedTable, number: int) -> str:
-    if table.label:
-        return table.labels[number]
-    row = table.rows[number]
-    if "clients" in row:
-        return f"{row['clients']:f} client{'' if row['clients'] == 1 else 's'}"
-    return f"row {number + 1}"
 
 
 # What a ramp has for a column of the study's figures; None where it did not come to the printed load.

@@ -10,7 +10,7 @@ import numpy as np
 
 from feedbench.feed.join import Joined
 from feedbench.feed.relay import Relay
-from feedbench.feed.relay_measured import MeasuredRelay, entrance_age_ns, inside_ns, skew_ns
+from feedbench.feed.relay_measured import MeasuredRelay, entrance_age_ns, inside_ns, skew_ns, wait_ns
 from feedbench.load import Load, pacer_to_json
 from feedbench.paths import SCHEMA
 from feedbench.protocol import Expect, Protocol
@@ -116,6 +116,7 @@ def relay_document(found: MeasuredRelay, around: Around, relay: Relay) -> dict[s
             direct.received_ns.astype(np.int64) - direct.sent["born_ns"].astype(np.int64)
         ),
         "skew_ns": summarise(skew_ns(found)),
+        "wait_ns": summarise(wait_ns(found)),
         "away": found.away,
         # One client's memory drowns in what a first connection makes a runtime load.
         "memory_per_subscriber_bytes": max(0, subscribed) // clients if clients >= 8 else None,

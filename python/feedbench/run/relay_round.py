@@ -158,7 +158,7 @@ def _start(
     context.told(f"starting {cell.id}")
     logs = context.logs(block)
     # Records of several connections in one file can't be told apart.
-    recorded = feed.relay.upstream == "one" and "stamps" in target.knobs.get("sink", ())
+    recorded = feed.relay.connections == 1 and "stamps" in target.knobs.get("sink", ())
     relay = start_relay(
         target,
         exchange.address(feed),
