@@ -12,7 +12,7 @@ from itertools import product
 
 from feedbench.block_design import make_blocks
 from feedbench.feed.relay import UPSTREAM_KNOB, Relay
-from feedbench.feed.settings import EXCHANGE_FACTOR, Feed, exchange_name
+from feedbench.feed.settings import DECODER, EXCHANGE_FACTOR, JSON, Feed, exchange_name
 from feedbench.load import ENGINE, EXCHANGE, OWN, RELAY, Load
 from feedbench.plan import (
     ACCESS,
@@ -326,7 +326,8 @@ def _comparable(scenario: Scenario, cells: Sequence[Cell]) -> tuple[tuple[Cell, 
     alone = {
         inside[0].id
         for _, inside in groups.values()
-        if scenario.compare != TARGET
+        # A client that follows one of the exchanges compared is beside the others all the same (Doors).
+        if scenario.compare not in (TARGET, EXCHANGE_FACTOR)
         and len(inside) == 1
         and (inside[0].target, inside[0].factors) not in copied
     }
@@ -365,6 +366,12 @@ def _feed_lack(target: Target, load: Load) -> str | None:
         return f"{load.feed.exchange} has no door that it uses ({', '.join(target.doors)})"
     if load.feed.tls and door == "ws" and "wss" not in target.speaks:
         return "it does not speak wss"
+    decoder = load.feed.decoder
+    if door == "ws" and decoder != JSON and not target.takes(DECODER, decoder):
+        return f"it decodes no {decoder}"
+    offers = "on" in (target.options.get("deflate"), *target.knobs.get("deflate", ()))
+    if door == "ws" and load.feed.compression != "off" and not offers:
+        return "it does no permessage-deflate"
     return None
 
 

@@ -144,10 +144,15 @@ def start_client(
 
 
 def settings_of(
-    *, subscribe: Sequence[str] = (), ca_file: Any = None, poll_interval_ns: int | None = None
+    *,
+    subscribe: Sequence[str] = (),
+    ca_file: Any = None,
+    poll_interval_ns: int | None = None,
+    decoder: str | None = None,
 ) -> dict[str, str | None]:
     """What a client is told of its connection beside the four arguments."""
     return {
+        "decoder": decoder,
         "poll_interval_ns": None if poll_interval_ns is None else str(poll_interval_ns),
         "subscribe": "\n".join(subscribe) or None,
         "ca_file": None if ca_file is None else str(ca_file),

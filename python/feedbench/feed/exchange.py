@@ -40,6 +40,20 @@ class Exchange:
     urls: Mapping[str, str | None]
     ca_file: Path | None
 
+    def frame_bytes(self) -> float | None:
+        """Of a message as it went over TCP, by the exchange's own totals, compressed or not; None before it
+        has ended, and where it does not say. To be asked once.
+        """
+        if self.process.poll() is None or self.process.stdout is None:
+            return None
+        lines = self.process.stdout.read().splitlines()
+        try:
+            doors = json.loads(lines[-1])["totals"]["doors"]
+            sent = sum(door["messages_sent"] for door in doors)
+            return float(sum(door["framed_bytes_sent"] for door in doors) / sent) if sent else None
+        except (IndexError, KeyError, TypeError, ValueError):
+            return None
+
     def address(self, feed: Feed, door: Door = "ws") -> Address:
         """What a client of this door is told; EngineError where the personality has no such door."""
         url = self.urls.get((TLS_URLS if feed.tls else PLAIN_URLS)[door])

@@ -25,13 +25,16 @@ FEED_DEFAULTS: Mapping[str, Any] = {
     "poll_interval": "20ms",
 }
 EXCHANGE_FACTOR = "exchange"
+# How messages are decoded, and the knob of those who can do it otherwise.
+JSON, DECODER = "json", "decoder"
 
 
 @dataclass(frozen=True)
 class Feed:
     """Each door that is open has an address: `path` is the WebSocket handshake's path and query, `subscribe`
     are the messages sent after it; `fix` is the stream of a FIX client, `rest` the path and query of a
-    question, whose answer has the number of the newest event under the key `newest`.
+    question, whose answer has the number of the newest event under the key `newest`. `decoder` is how a
+    WebSocket client that decodes its messages is to do it.
 
     `rate_per_s` counts events of the market over all its symbols, not messages. `faults` are the exchange's
     own notation. `sliced`: one subscriber at a time, in random order; `parallel`: all subscribers get each
@@ -54,6 +57,7 @@ class Feed:
     fix: str | None = None
     rest: str | None = None
     newest: str | None = None
+    decoder: str = JSON
     poll_interval_ns: int = 20_000_000
     compression: str = "off"
     relay: Relay | None = None
@@ -78,6 +82,7 @@ class Feed:
             fix=exchange.get("fix"),
             rest=exchange.get("rest"),
             newest=exchange.get("newest"),
+            decoder=exchange.get("decoder", JSON),
             poll_interval_ns=parse_duration({**FEED_DEFAULTS, **settings}["poll_interval"]),
             compression={**FEED_DEFAULTS, **settings}["compression"],
             relay=relay,

@@ -17,7 +17,7 @@ from feedbench.feed.exchange import Exchange
 from feedbench.feed.ledger import Ledger, read_ledger
 from feedbench.feed.measured import Window, measure
 from feedbench.feed.received import SUFFIXES, read_received
-from feedbench.feed.settings import Feed
+from feedbench.feed.settings import JSON, Feed
 from feedbench.host.process import end_process, has_ended
 from feedbench.launch import UnsupportedError
 from feedbench.load import FEED_TIMEOUT_NS
@@ -108,6 +108,9 @@ def _follow(
         late = {cell.id: partial(start, cell) for cell in pollers if cell.id not in clients}
         _watch(context, exchange, clients, measured, lasts_ns, late)
         troubles = {name: _ended(client) for name, client in clients.items()}
+        # Totals tell of all connections together, so that nobody among them may have plain messages.
+        every = all(_is_compressed(context, cell) for cell in listeners)
+        frame_bytes = exchange.frame_bytes() if every else None
     measured.outcomes |= {name: trouble for name, trouble in troubles.items() if trouble is not None}
     unjudged = [cell for cell in ordered if cell.id not in measured.outcomes]
     try:
@@ -118,9 +121,17 @@ def _follow(
     if trouble is not None:
         measured.outcomes |= {cell.id: Outcome("failed", trouble) for cell in unjudged}
     elif found is not None:
-        _record_all(context, listeners, clients, found, measured, lasts_ns)
+        _record_all(context, listeners, clients, found, measured, lasts_ns, frame_bytes)
         record_pollers(context, pollers, clients, found, feed, measured)
     return None
+
+
+def _is_compressed(context: Context, cell: Cell) -> bool:
+    """Whether its client offers permessage-deflate to an exchange that accepts it."""
+    if feed_of(context.plan, cell).compression == "off" or door_of(context, cell) != "ws":
+        return False
+    usual = context.registry.get(cell.target).options.get("deflate")
+    return context.plan.process(cell.process).knobs.get("deflate", usual) == "on"
 
 
 def _not_started(error: TargetError) -> Outcome:
@@ -134,14 +145,19 @@ def _record_all(
     ledger: Ledger,
     measured: Measured,
     lasts_ns: int,
+    frame_bytes: float | None,
 ) -> None:
-    """`cells` in the order of their connections; what comes after `lasts_ns` is for those who ask."""
+    """`cells` in the order of their connections; what comes after `lasts_ns` is for those who ask. Messages
+    that were compressed took `frame_bytes` each.
+    """
     plan = context.plan
     window = replace(window_of(plan.protocol, feed_of(plan, cells[0]), len(cells)), until_ns=lasts_ns)
     for connection, cell in enumerate(cells):
         if cell.id in measured.outcomes:
             continue
-        measured.outcomes[cell.id] = _record(context, cell, clients[cell.id], ledger, connection, window)
+        measured.outcomes[cell.id] = _record(
+            context, cell, clients[cell.id], ledger, connection, window, frame_bytes
+        )
 
 
 def door_of(context: Context, cell: Cell) -> Door:
@@ -186,6 +202,7 @@ def _start(
             subscribe=feed.subscribe if door == "ws" else (),
             ca_file=exchange.ca_file,
             poll_interval_ns=feed.poll_interval_ns if door == "rest" else None,
+            decoder=feed.decoder if door == "ws" and feed.decoder != JSON else None,
         ),
         cpus=context.pinning.targets,
         door=door,
@@ -288,7 +305,13 @@ def _ended(client: FeedClient) -> Outcome | None:
 
 
 def _record(
-    context: Context, cell: Cell, client: FeedClient, ledger: Ledger, connection: int, window: Window
+    context: Context,
+    cell: Cell,
+    client: FeedClient,
+    ledger: Ledger,
+    connection: int,
+    window: Window,
+    frame_bytes: float | None,
 ) -> Outcome:
     """Writes samples.fbs and load.json beside the record of a client that ended well."""
     plan, folder = context.plan, client.output.parent
@@ -310,6 +333,8 @@ def _record(
             protocol=plan.protocol,
             door=client.door,
             lengths=received.lengths,
+            is_compressed=_is_compressed(context, cell),
+            frame_bytes=frame_bytes,
         ),
     )
     return judge_feed(found, plan.expect)

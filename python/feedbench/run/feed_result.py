@@ -62,6 +62,8 @@ def load_document(
     protocol: Protocol,
     door: Door = "ws",
     lengths: NDArray[np.uint32] | None = None,
+    is_compressed: bool = False,
+    frame_bytes: float | None = None,
 ) -> dict[str, Any]:
     """load.json; `door` is the one through which the client listened, `lengths` are those of its messages.
 
@@ -91,20 +93,23 @@ def load_document(
         "round_trips_per_s": len(measured) / seconds,
         "bytes_per_s": payload_bytes / max(1, len(joined.place)) * len(measured) / seconds,
         **feed_summaries(measured),
-        **byte_counts(door, lengths),
+        **byte_counts(door, lengths, is_compressed=is_compressed, frame_bytes=frame_bytes),
         "warmup": {"bin_ns": WARMUP_BIN_NS, "bins": warmup_bins(found.warm)},
     }
 
 
-def byte_counts(door: Door, lengths: NDArray[np.uint32] | None) -> dict[str, float | None]:
+def byte_counts(
+    door: Door, lengths: NDArray[np.uint32] | None, *, is_compressed: bool, frame_bytes: float | None
+) -> dict[str, float | None]:
     """Means over messages: as handed over, and with a server's frame header (RFC 6455, 5.2), where nothing is
-    compressed. A FIX message brings its own framing.
+    compressed; else the exchange says how long a frame was. A FIX message brings its own framing.
     """
     if lengths is None or len(lengths) == 0:
         return {"message_bytes": None, "wire_bytes": None}
     mean = float(lengths.mean())
     headers = np.select([lengths < 126, lengths < 65_536], [2, 4], default=10)
-    return {"message_bytes": mean, "wire_bytes": mean + float(headers.mean()) if door == "ws" else mean}
+    framed = frame_bytes if is_compressed else mean + float(headers.mean())
+    return {"message_bytes": mean, "wire_bytes": framed if door == "ws" else mean}
 
 
 def feed_summaries(measured: Records) -> dict[str, Any]:

@@ -22,7 +22,9 @@ from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
+
+import binary_messages
 
 MAGIC = b"FBSTAMPS" + struct.pack("<II", 1, 0)
 RECORD_HEAD = struct.Struct("<QQIB3x")
@@ -57,6 +59,13 @@ def knob(name: str, *allowed: str) -> str:
     if value not in allowed:
         fail(f"{variable}={value} is not supported; {' or '.join(allowed)}", UNSUPPORTED)
     return value
+
+
+DECODERS: dict[str, Callable[[Any], object]] = {
+    "json": json.loads,
+    "sbe": binary_messages.sbe,
+    "itch": binary_messages.itch,
+}
 
 
 class Sink(Protocol):
@@ -179,6 +188,7 @@ class Feed:
         self.deflate = knob("deflate", "default", "on", "off")
         self.stamp = knob("stamp", *stamps)
         self.parse = knob("parse", "off", "on") == "on"
+        self.decode = DECODERS[knob("decoder", *DECODERS)]
         self.log_messages = knob("log_messages", "false", "true") == "true"
         self.event_loop = knob("event_loop", "asyncio", "uvloop")
         self.clock = clock_after(delay_ns())
@@ -237,8 +247,9 @@ class Feed:
             lose_sink(error)
 
     def _decode(self, message: Message) -> None:
-        with suppress(ValueError):  # an exchange's mistake, recorded as it came
-            json.loads(message)
+        # An exchange's mistake is recorded as it came; what it answers in its binary doors is text.
+        with suppress(ValueError, struct.error, TypeError):
+            self.decode(message)
 
     def end(self, reason: str) -> int:
         """Records how the connection ended; the exit status."""

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "poll")]
 mod poll;
+mod decode;
 mod settings;
 mod sink;
 mod sqlite;
@@ -51,11 +52,6 @@ fn fail(line: &str) -> ! {
     exit(FAILED)
 }
 
-/// What decoding costs is what the knob is for; a text that is no JSON was recorded like any other.
-fn parse(text: &[u8]) {
-    drop(serde_json::from_slice::<serde_json::Value>(text));
-}
-
 impl Feed {
     /// Reads the settings and opens the sink; a wrong setting ends the process.
     pub fn open(target: &'static str, abilities: Abilities) -> Self {
@@ -82,8 +78,8 @@ impl Feed {
     /// Records a message.
     pub fn record(&self, at: Moment, kind: Kind, payload: &[u8]) {
         self.shared.write(|sink| sink.message(at, kind, payload));
-        if self.settings.parse && kind == Kind::Text {
-            parse(payload);
+        if self.settings.parse {
+            self.settings.decoder.decode(kind, payload);
         }
         if self.settings.log_messages {
             println!("{}", String::from_utf8_lossy(payload));

@@ -11,6 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
+use super::decode::Decoder;
 use super::fail;
 
 const WRONG_USAGE: i32 = 2;
@@ -53,6 +54,7 @@ pub struct Settings {
     pub(super) output: String,
     pub(super) exit_file: Option<PathBuf>,
     pub(super) parse: bool,
+    pub(super) decoder: Decoder,
     pub(super) log_messages: bool,
     pub(super) delay: Duration,
     authority: Option<PathBuf>,
@@ -193,6 +195,10 @@ impl Settings {
             sink,
             exit_file: file("FEEDBENCH_EXIT_FILE"),
             parse: knob("FEEDBENCH_PARSE", &["off", "on"]) == "on",
+            decoder: match abilities.fix {
+                true => Decoder::Own,
+                false => Decoder::named(&knob("FEEDBENCH_DECODER", &["json", "sbe", "itch"])),
+            },
             log_messages: knob("FEEDBENCH_LOG_MESSAGES", &["false", "true"]) == "true",
             delay: delay(),
             authority: file("FEEDBENCH_CA_FILE"),
