@@ -67,12 +67,15 @@ impl Rate {
     }
 }
 
-/// How the market thread's messages leave while it is late, as it always is without pacing.
+/// How messages leave: the market thread's while it is late, as it always is without pacing, and the raw loop's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
-    /// One write for each message and subscriber.
+    /// The exchange as anybody runs it, which writes together what is due together, beside a loop that writes each
+    /// message by itself.
+    AsShipped,
+    /// Like for like: both have one write for each message and subscriber.
     OneEach,
-    /// What is due together leaves together. The raw loop then writes batches of the same mean size.
+    /// Like for like: the exchange as anybody runs it, and the raw loop writes batches of the same mean size.
     Batched,
 }
 
@@ -85,8 +88,8 @@ pub struct Throughput {
     pub raw: Rate,
     /// First over second, slice by slice.
     pub ratio: Rate,
-    /// Messages in each write.
-    pub batch: usize,
+    /// Messages in each write of the market thread and of the raw loop.
+    pub batches: [usize; 2],
 }
 
 /// How late messages left, beside a raw loop that writes the same messages at the same times.
@@ -144,13 +147,13 @@ pub fn throughput(
     let mut raw = RawLoop::new(&sockets, script).map_err(system("make an epoll set"))?;
     let slices = (setting.duration_ns / (2 * SLICE_NS)).max(8) as usize + WARMUP_SLICES;
     let mut found: Vec<(Rate, Rate)> = Vec::new();
-    let mut batch = 1;
+    let mut raw_batch = 1;
     for slice in 0..slices {
         // Each goes first in every other pair.
         let first = (slice % 2 == 0)
             .then(|| thread.slice(SLICE_NS))
             .transpose()?;
-        let yardstick = raw.slice(batch).map_err(system("write"))?;
+        let yardstick = raw.slice(raw_batch).map_err(system("write"))?;
         let own = match first {
             Some(first) => first,
             None => thread.slice(SLICE_NS)?,
@@ -159,15 +162,19 @@ pub fn throughput(
             found.push((own, yardstick));
         }
         if writes == Writes::Batched {
-            batch = thread.mean_batch();
+            raw_batch = thread.mean_batch();
         }
     }
+    let own_batch = match writes {
+        Writes::OneEach => 1,
+        Writes::AsShipped | Writes::Batched => thread.mean_batch(),
+    };
     reader.stop();
     Ok(Throughput {
         market: median(found.iter().map(|(own, _)| *own)),
         raw: median(found.iter().map(|(_, raw)| *raw)),
         ratio: median(found.iter().map(|(own, raw)| own.over(*raw))),
-        batch,
+        batches: [own_batch, raw_batch],
     })
 }
 
@@ -183,7 +190,7 @@ fn market_thread(
     config.cpu = Some(setting.cpu);
     config.ledger.clone_from(&setting.ledger);
     config.wait_for_subscribers = sockets.len();
-    config.coalesce = writes == Writes::Batched;
+    config.coalesce = writes != Writes::OneEach;
     let bell = eventfd(0, EventfdFlags::NONBLOCK).map_err(|errno| system("ring")(errno.into()))?;
     let (_commands, queue) = channel();
     let mut thread = MarketThread::new(config, queue, Arc::new(bell))?;

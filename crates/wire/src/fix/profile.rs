@@ -58,6 +58,8 @@ pub struct Profile {
     pub patience_tenths: u32,
     /// Whether a Logout goes before giving up.
     pub logout_on_silence: bool,
+    /// What the answer to a Logout says, if anything.
+    pub logout_answer: &'static str,
     /// Allowed difference of SendingTime from the clock, if it is checked.
     pub sending_time_window: Option<SendingTimeWindow>,
     /// Highest SessionRejectReason that this version of FIX knows; higher ones are left out of a Reject.
@@ -78,6 +80,7 @@ impl Profile {
             heartbeat_seconds: 0..=3600,
             patience_tenths: 12,
             logout_on_silence: false,
+            logout_answer: "",
             sending_time_window: Some(SendingTimeWindow {
                 past_ns: 120 * SECOND_NS,
                 future_ns: 120 * SECOND_NS,
@@ -127,6 +130,7 @@ impl Profile {
             heartbeat_seconds: 5..=60,
             patience_tenths: 10,
             logout_on_silence: true,
+            logout_answer: "Logout acknowledgment.",
             sending_time_window: Some(SendingTimeWindow {
                 past_ns: 5 * SECOND_NS,
                 future_ns: SECOND_NS,

@@ -210,7 +210,7 @@ impl<S: Store> Session<S> {
 
     pub(super) fn receive_logout(&mut self, now: Now) -> Result<(), SessionError> {
         if self.phase != Phase::LogoutSent {
-            self.send_logout("", now)?;
+            self.send_logout(self.config.profile.logout_answer, now)?;
         }
         self.notices.push_back(Notice::LoggedOut);
         self.disconnect(DisconnectReason::LoggedOut);
