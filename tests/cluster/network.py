@@ -20,7 +20,7 @@ from feedbench.paths import Project
 from feedbench.registry import discover
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-DEADLINE_S = 120.0  # for anything to happen at all; nothing waits for time alone
+DEADLINE_S = 600.0  # for anything to happen at all; nothing waits for time alone
 MAIN = "from feedbench.cli import main; main()"
 HOST_PROGRAM = [sys.executable, str(Path(__file__).with_name("host_program.py"))]
 _NUMBERS = itertools.count()
@@ -123,13 +123,16 @@ class Network:
         """Starts `feedbench ARGUMENTS` there."""
         return self.program(host, [sys.executable, "-c", MAIN, *arguments], mark=arguments[0])
 
-    def program(self, host: str, words: Sequence[str], *, mark: str) -> Program:
+    def program(self, host: str, words: Sequence[str], *, mark: str, engine: Path | None = None) -> Program:
+        """Starts any program there; `engine` stands in for the real one."""
+        environment = {} if engine is None else {"FEEDBENCH_ENGINE": str(engine)}
         stem = self.folder / f"{next(_NUMBERS)}-{host}-{mark}"
         output, talk = stem.with_suffix(".out"), stem.with_suffix(".err")
         with output.open("wb") as out, talk.open("wb") as err:
             process = subprocess.Popen(
                 self.hosts[host].command(words),
                 cwd=self.project,
+                env={**os.environ, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -155,12 +158,14 @@ class Network:
         assert program.process.poll() is None, program.said
         return program, program.output.read_text().strip()
 
-    def worker(self, host: str, scheduler: str, offers: str, *, name: str | None = None) -> Program:
+    def worker(
+        self, host: str, scheduler: str, offers: str, *, name: str | None = None, engine: Path | None = None
+    ) -> Program:
         """A worker that was started; `joined` waits for it."""
         trust = [str(self.tls)] if scheduler.startswith("tls") else []
         where = self.hosts[host].address
         words = [*HOST_PROGRAM, "worker", scheduler, name or host, where, offers, *trust]
-        return self.program(host, words, mark="worker")
+        return self.program(host, words, mark="worker", engine=engine)
 
     def joined(self, *programs: Program) -> None:
         for program in programs:

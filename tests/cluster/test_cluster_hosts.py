@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from network import Network
 
@@ -77,3 +79,99 @@ def test_client_and_server_apart_on_three_hosts(three_hosts: Network) -> None:
     worst = max(host["load_average_1m"] for host in environment["hosts"].values())
     assert environment["load_average_1m"] == worst
     assert (out / "report.html").exists()
+
+
+LATE_ENGINE = """#!{python}
+import json, os, sys
+words = sys.argv[1:]
+if "--request" in words:
+    file = words[words.index("--request") + 1]
+    request = json.load(open(file))
+    request["start_at_ns"] += {late_ns}
+    json.dump(request, open(file, "w"))
+os.execv("{engine}", ["{engine}", *words])
+"""
+
+
+def test_two_agents_load_together_and_a_late_one_is_named(three_hosts: Network) -> None:
+    """The one on host c begins each slice half a slice late, so the test needs no slow machine."""
+    late = three_hosts.folder / "late-engine"
+    real = three_hosts.project / "target" / "release" / "feedbench-engine"
+    late.write_text(LATE_ENGINE.format(python=sys.executable, engine=real, late_ns=12_500_000))
+    late.chmod(0o755)
+    _, address = three_hosts.scheduler("a")
+    target = three_hosts.worker("b", address, "target")
+    loads = three_hosts.worker("a", address, "load"), three_hosts.worker("c", address, "load", engine=late)
+    three_hosts.joined(target, *loads)
+    scenario = three_hosts.scenario(blocks=1, measure="500ms")
+    text = scenario.read_text().replace("connections = [1, 4]", "connections = [4]")
+    scenario.write_text(text + '\n[load]\npacer = "constant"\nrate = 400\n')
+    out = three_hosts.folder / "run"
+    done = three_hosts.run(
+        "a",
+        *("run", str(scenario), "--out", str(out), "--cluster", address, "--tls", str(three_hosts.tls)),
+        *("--agents", "2"),
+    )
+    assert done.process.returncode == 0, done.said
+    run = RunDirectory(out)
+    assert read(run.block(0) / "block.json")["hosts"] == {"target": "b", "load": ["a", "c"]}
+    for cell in (entry["id"] for entry in read(run.plan)["cells"]):
+        load, samples = read(run.cell(0, cell) / "load.json"), read_samples(run.cell(0, cell) / "samples.fbs")
+        agents = {entry["host"]: entry for entry in load["agents"]}
+        assert {host: entry["connections"] for host, entry in agents.items()} == {"a": 2, "c": 2}
+        assert load["connections"] == 4
+        assert agents["c"]["late_slices"], load["skew_ns"]
+        assert any("c began" in warning["text"] for warning in load["warnings"])
+        assert load["skew_ns"]["most"] >= load["skew_ns"]["median"]
+        kept = 0
+        for host, entry in agents.items():
+            own = read_samples(run.cell(0, cell) / "agents" / host / "samples.fbs").records["slice"]
+            kept += int((~np.isin(own, entry["late_slices"])).sum())
+        assert len(samples) == kept == load["latency_ns"]["count"]
+
+
+RANKED = """
+schema = 1
+name = "delays"
+title = "One target, with and without a delay"
+question = "Does a path that adds nothing change what is decided?"
+analysis = "Nothing."
+targets = ["_fake/echo"]
+compare = "delay_ns"
+
+[protocol]
+blocks = 7
+warmup = "30ms"
+measure = "60ms"
+quantiles = ["p50"]
+shield = false
+cpus_awake = false
+pin = false
+
+[gates]
+steal_share = 1.0
+run_delay_share = 1.0
+engine_stalls = 1e9
+
+[factors]
+delay_ns = ["0", "20000000"]
+"""
+
+
+def test_what_is_decided_is_the_same_as_on_one_machine(three_hosts: Network) -> None:
+    """The delay is a hundred times what such a path takes, and all gates are open: no machine is too slow."""
+    _, address = three_hosts.scheduler("a")
+    three_hosts.joined(three_hosts.worker("b", address, "target"), three_hosts.worker("c", address, "load"))
+    scenario = three_hosts.folder / "delays.toml"
+    scenario.write_text(RANKED)
+    decided = []
+    for where in ([], ["--cluster", address, "--tls", str(three_hosts.tls), "--apart"]):
+        out = three_hosts.folder / f"run-{len(decided)}"
+        done = three_hosts.run("a", "run", str(scenario), "--out", str(out), *where)
+        assert done.process.returncode == 0, done.said
+        found = [
+            entry for question in read(out / "findings.json")["questions"] for entry in question["decisions"]
+        ]
+        decided.append([(entry["pair"], entry["decision"], entry["ratio"] < 1) for entry in found])
+    assert decided[0] == decided[1]
+    assert [decision for _, decision, _ in decided[0]] == ["different"]

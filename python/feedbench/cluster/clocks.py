@@ -33,9 +33,14 @@ class HostClock:
     def all(self) -> list[ClockSample]:
         return [sample for phase in PHASES for sample in self.samples[phase]]
 
+    @property
+    def best(self) -> ClockSample:
+        """The shortest round trip so far."""
+        return min(self.all, key=lambda sample: sample.round_trip_ns)
+
     def offset_ns(self) -> int:
         """The best single guess, for a start by clock: the middle of the shortest round trip."""
-        best = min(self.all, key=lambda sample: sample.round_trip_ns)
+        best = self.best
         # In whole numbers: a host's clock may have run for years longer than ours.
         return best.remote_ns - (best.sent_ns + best.received_ns) // 2
 
