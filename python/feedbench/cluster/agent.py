@@ -69,5 +69,5 @@ class Agent:
         """One of CALLS, for the run that holds the station."""
         if name not in CALLS:
             raise ClusterError(f"a station does not do {name}")
-        self._station.heard(self._token)
-        return getattr(self._station, name)(*arguments, **options)
+        with self._station.calling(self._token):
+            return getattr(self._station, name)(*arguments, **options)

@@ -19,7 +19,7 @@ from feedbench.cluster.agents import shared_requests, write_merged
 from feedbench.cluster.assignment import Assignment, OfferingHost, assign
 from feedbench.cluster.clocks import HostClock, Phase
 from feedbench.cluster.connection import Cluster, RemoteHost
-from feedbench.cluster.station import Built, Death, Files, Started
+from feedbench.cluster.station import Built, Death, Files, Look, Started
 from feedbench.errors import BusyHostError, ClusterError, HostLostError, TargetError, TooFewHostsError
 from feedbench.host.pinning import Pinning
 from feedbench.paths import SCHEMA, write_bytes, write_json
@@ -172,6 +172,7 @@ class ClusterPlace:
 
     @contextmanager
     def serve(self, process: Process, *, log: Path, deadline_s: float) -> Iterator[Running]:
+        self._glance()  # a host that has nothing to do yet is to know that we live
         host = self._target
         sha256 = self.wanted.sources[process.target]
         limit_s = GRACE_S + deadline_s
@@ -314,10 +315,7 @@ class ClusterPlace:
         started_ns = time.monotonic_ns()
         interrupted = False
         while True:
-            looks = {}
-            for name, host in self._hosts.items():
-                looks[name], sample = host.look()
-                self._clocks[name].add("during", sample)
+            looks = self._glance()
             if all(looks[host.name].engine_ended for host in hosts):
                 return
             if interruption.asked and not interrupted:
@@ -329,6 +327,13 @@ class ClusterPlace:
                 alarm = None
             tick()
             self.sleep(LOOK_EVERY_S)
+
+    def _glance(self) -> dict[str, Look]:
+        looks = {}
+        for name, host in self._hosts.items():
+            looks[name], sample = host.look()
+            self._clocks[name].add("during", sample)
+        return looks
 
     def _sample(self, phase: Phase) -> None:
         for name, host in self._hosts.items():

@@ -9,8 +9,8 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from feedbench.clock_offset.discipline import read_discipline
 from feedbench.cluster.assignment import OfferingHost
 from feedbench.cluster.clocks import discipline_document
 from feedbench.cluster.remote_load import RemoteLoad
-from feedbench.errors import BusyHostError, ClusterError, TargetError
+from feedbench.errors import BusyHostError, ClusterError, HostLostError, TargetError
 from feedbench.host.awake import cpus_awake
 from feedbench.host.facts import read_facts
 from feedbench.host.pinning import Pinning
@@ -38,7 +38,8 @@ from feedbench.run.resources import TreeReading, read_rss_bytes, read_tree, tree
 from feedbench.service import Service, serve
 from feedbench.verify.verdicts import Verdicts
 
-LEASE_S = 20.0
+# Longer than any call to another host may keep the controller busy.
+LEASE_S = 120.0
 
 Files = dict[str, bytes]
 
@@ -115,6 +116,7 @@ class Station:
     clock: Callable[[], float] = time.monotonic
     _token: str | None = None
     _heard_s: float = 0.0
+    _calls: int = 0
     _serving: dict[str, _Serving] = field(default_factory=dict)
     _load: RemoteLoad | None = None
     _observation: ExitStack = field(default_factory=ExitStack)
@@ -146,12 +148,22 @@ class Station:
             shutil.rmtree(self.scratch, ignore_errors=True)
             self.scratch.mkdir(parents=True)
 
-    def heard(self, token: str) -> None:
-        """Notes that the run's controller lives; ClusterError when the station is no longer its."""
+    @contextmanager
+    def calling(self, token: str) -> Iterator[None]:
+        """Around a call of the run's controller, which lives; HostLostError when the station is not its.
+
+        No lease ends within a call, however long it takes.
+        """
         with self._lock:
             if self._token != token:
-                raise ClusterError("it is not held for this run any more", where=self.host.name)
-            self._heard_s = self.clock()
+                raise HostLostError("it is not held for this run any more", where=self.host.name)
+            self._calls += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls -= 1
+                self._heard_s = self.clock()
 
     def let_go(self, token: str) -> None:
         """Ends what runs; another run may have the station."""
@@ -262,7 +274,7 @@ class Station:
     def end_observing(self) -> Surroundings:
         self._observation.close()
         if self._observed is None:
-            raise ClusterError("nothing was observed", where=self.host.name)
+            raise HostLostError("nothing was observed", where=self.host.name)
         return self._observed.surroundings(0)
 
     # Load.
@@ -287,7 +299,7 @@ class Station:
     def finish_load(self) -> tuple[Any, Files]:
         """How the engine's call ended, and all that it wrote, by path below the block."""
         if self._load is None:
-            raise ClusterError("no engine runs here", where=self.host.name)
+            raise HostLostError("no engine runs here", where=self.host.name)
         load, self._load = self._load, None
         return load.outcome(), load.files()
 
@@ -307,7 +319,7 @@ class Station:
         try:
             return self._serving[process_id].service
         except KeyError:
-            raise ClusterError(f"{process_id} does not run here any more", where=self.host.name) from None
+            raise HostLostError(f"{process_id} does not run here any more", where=self.host.name) from None
 
     def _check_sources(self, name: str, sha256: str) -> None:
         """Content decides: the sources here, and those that this host's build was made from."""
@@ -327,7 +339,7 @@ class Station:
             )
 
     def _lease_is_over(self) -> bool:
-        return self.clock() - self._heard_s > self.lease_s
+        return self._calls == 0 and self.clock() - self._heard_s > self.lease_s
 
     def _end_all(self) -> None:
         if self._load is not None:
