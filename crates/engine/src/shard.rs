@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
-use std::time::Duration;
 
 use feedbench_pace::{Pacer, Rate};
 use feedbench_record::{ExactHistogram, Sample, SampleWriter};
@@ -19,7 +18,7 @@ use crate::recorder::{Recorder, Window};
 use crate::request::TargetRequest;
 use crate::result::Options;
 use crate::session::{Session, SessionParts, Workspace};
-use crate::slices::{Turn, TurnClock};
+use crate::slices::Turn;
 use crate::system::{self, RunDelay};
 use crate::transport::{Transport, Wait};
 
@@ -27,11 +26,6 @@ use crate::transport::{Transport, Wait};
 const SAMPLE_ROOM: usize = 1 << 18;
 /// Handshakes under way at once; a listen queue of 128 is still common.
 const HANDSHAKES_AT_ONCE: usize = 128;
-
-/// The last part of a wait for the clock, in which the thread does not sleep.
-const SPIN_NS: u64 = 500_000;
-/// The longest sleep at a time while waiting for the clock.
-const NAP_NS: u64 = 50_000_000;
 
 /// A sample file that several threads append to.
 pub type SharedSamples = Mutex<SampleWriter<std::fs::File>>;
@@ -80,8 +74,6 @@ pub struct Shared<'a> {
     pub targets: &'a [Prepared],
     /// In which order they are loaded.
     pub turns: &'a [Turn],
-    /// When they begin, if it is by the clock.
-    pub start: Option<TurnClock>,
     /// Number of threads.
     pub threads: u32,
     /// Decides arrivals, mask keys and handshake nonces.
@@ -141,12 +133,7 @@ pub fn run<T: Transport>(
         );
         samples.clear();
     }
-    let mut start = shared.start;
     for turn in shared.turns {
-        if let Some(due) = start {
-            wait_until(due.at_ns, clock, shared.interrupt);
-            start = Some(due.after(turn));
-        }
         if shared.interrupt.load(Ordering::Relaxed) {
             break;
         }
@@ -348,22 +335,6 @@ impl Options {
                 .as_ref()
                 .and_then(crate::tls::Tls::description),
             subprotocol: connection.established.subprotocol.clone(),
-        }
-    }
-}
-
-/// Sleeps while there is time, then spins: a sleeper is woken late by some tens of microseconds.
-fn wait_until(at_ns: u64, clock: &impl Clock, interrupt: &AtomicBool) {
-    loop {
-        let left_ns = at_ns.saturating_sub(clock.now_ns());
-        if left_ns == 0 || interrupt.load(Ordering::Relaxed) {
-            return;
-        }
-        if left_ns > SPIN_NS {
-            // In short naps, so that ^C is seen.
-            std::thread::sleep(Duration::from_nanos((left_ns - SPIN_NS).min(NAP_NS)));
-        } else {
-            std::hint::spin_loop();
         }
     }
 }
