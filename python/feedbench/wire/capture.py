@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from feedbench.errors import EngineError, FeedbenchError
-from feedbench.host.process import end_process, has_ended
+from feedbench.host.process import end_process, has_ended, own_preparation
 from feedbench.launch import UNSUPPORTED_STATUS, log_tail
 
 READY_DEADLINE_S = 30.0
@@ -50,6 +50,7 @@ class Capture:
                     stdout=subprocess.PIPE,
                     stderr=said,
                     process_group=0,
+                    preexec_fn=own_preparation(),
                 )
             except OSError as error:
                 raise EngineError.not_started(self.binary, error) from error
