@@ -155,7 +155,12 @@ LARGE = KERNEL_BUFFER_BYTES + 1
 
 
 def slow(
-    *, later: list[int], thrown_out: bool = False, others: list[int] | None = None, others_ns: int = 100
+    *,
+    later: list[int],
+    thrown_out: bool = False,
+    ended: bool = False,
+    others: list[int] | None = None,
+    others_ns: int = 100,
 ) -> MeasuredRelay:
     """Client 0 stops after three messages, and has `later` when it reads again; client 1 reads on."""
     every_ns = SECOND_NS // 100
@@ -166,6 +171,8 @@ def slow(
     else:
         ends.append((9 * SECOND_NS, 0, Happened.RESUMED, b""))
         ends += [(9 * SECOND_NS, 0, Happened.TEXT, PAYLOADS[number]) for number in later]
+    if ended:
+        ends.append((9 * SECOND_NS + 1, 0, Happened.ENDED, b""))
     reads = [0, 1, 2]
     events = [
         *follows(0, reads, every_ns=every_ns),
@@ -179,6 +186,8 @@ def slow(
     ("found", "unread_bytes", "expected"),
     [
         (slow(later=[], thrown_out=True), LARGE, "disconnected"),
+        (slow(later=[3, 4], ended=True), LARGE, "disconnected"),
+        (slow(later=[3, 4]), LARGE, "kept"),
         (slow(later=ALL[3:]), LARGE, "kept"),
         (slow(later=ALL[3:]), 1000, "not tested"),
         (slow(later=[8, 9]), LARGE, "dropped"),

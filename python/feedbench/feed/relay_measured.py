@@ -113,7 +113,8 @@ def _course(records: NDArray[np.void], messages: NDArray[np.void]) -> Course:
         begins=tuple(int(place) for place in connected),
         stopped_ns=stopped_ns,
         resumed_ns=resumed_ns,
-        thrown_out=stopped_ns is not None and resumed_ns is None and ended_ns is not None,
+        # A full window hides the end of the connection until the client reads again.
+        thrown_out=stopped_ns is not None and ended_ns is not None and ended_ns >= stopped_ns,
     )
 
 
