@@ -30,7 +30,8 @@ bench: setup
 
 test: setup-test lint
 	$(CARGO) test --workspace --locked --quiet
-	.venv/bin/pytest --quiet --ignore=tests/targets
+	.venv/bin/pytest --quiet --numprocesses=2 -m "not end_to_end and not browser" --ignore=tests/targets
+	.venv/bin/pytest --quiet -m "end_to_end or browser" --ignore=tests/targets  # real processes, one test at a time
 	.venv/bin/pytest --quiet --numprocesses=4 --ignore=tests/targets/test_target_pollers.py tests/targets
 	.venv/bin/pytest --quiet tests/targets/test_target_pollers.py  # ages are measured there: not beside other work
 

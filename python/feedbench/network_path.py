@@ -19,6 +19,10 @@ from typing import Any
 from feedbench.errors import EngineError
 from feedbench.host.process import end_process, own_preparation
 from feedbench.launch import log_tail
+from feedbench.units import format_duration, parse_duration
+
+# How a scenario says that there is nothing between two processes but loopback.
+NO_PATH = "none"
 
 READY_DEADLINE_S = 30.0
 VERIFY_DEADLINE_S = 120.0
@@ -39,6 +43,34 @@ class PathShape:
     loss: float = 0.0
     rate_bits_per_s: int | None = None
     congestion: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.jitter_ns > self.delay_ns:
+            jitter, delay = format_duration(self.jitter_ns), format_duration(self.delay_ns)
+            raise ValueError(f"a jitter of {jitter} is more than the delay of {delay}")
+
+    @classmethod
+    def parse(cls, text: str) -> PathShape | None:
+        """`delay=20ms,jitter=2ms,loss=1%,rate=100Mbit,congestion=bbr`, each part optional; `none` is None.
+        ValueError when it is neither.
+        """
+        if text == NO_PATH:
+            return None
+        known = ("delay", "jitter", "loss", "rate", "congestion")
+        given: dict[str, str] = {}
+        for part in text.split(","):
+            name, _, value = part.partition("=")
+            if name not in known or not value:
+                parts = ", ".join(known)
+                raise ValueError(f'"{part}" is no part of a network, which is {NO_PATH}, or has {parts}')
+            given[name] = value
+        return cls(
+            delay_ns=parse_duration(given.get("delay", "0ms")),
+            jitter_ns=parse_duration(given.get("jitter", "0ms")),
+            loss=parse_share(given.get("loss", "0%")),
+            rate_bits_per_s=parse_rate(given["rate"]) if "rate" in given else None,
+            congestion=given.get("congestion"),
+        )
 
     def arguments(self) -> list[str]:
         """For feedbench-path."""

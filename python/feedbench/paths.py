@@ -106,6 +106,11 @@ class RunDirectory:
         return self.path / "ceiling.json"
 
     @property
+    def networks(self) -> Path:
+        """What the networks that the plan asks for were measured to be."""
+        return self.path / "networks.json"
+
+    @property
     def capacity(self) -> Path:
         return self.path / "capacity.json"
 

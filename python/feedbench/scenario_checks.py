@@ -11,6 +11,7 @@ from feedbench.feed.received import SUFFIXES
 from feedbench.feed.relay import RELAY_DEFAULTS
 from feedbench.feed.settings import EXCHANGE_FACTOR, FEED_DEFAULTS, exchange_name, open_doors
 from feedbench.load import ENGINE, LOAD_DEFAULTS, OWN, STAMP, STAMP_PATH
+from feedbench.network_path import NO_PATH, PathShape
 from feedbench.registry import Registry
 from feedbench.spelling import in_id, spelled
 from feedbench.suggest import nearest
@@ -251,6 +252,7 @@ def _feed_problems(
                     ("feed", "exchanges", index, key), f'"{key}" stands here and in [factors]', "say it once"
                 )
         yield from _door_problems(index, exchange, content, chosen)
+    yield from _network_problems(content)
     for table, sinks in (
         ("knobs", [content["knobs"].get("sink", "stamps")]),
         ("factors", content["factors"].get("sink", ())),
@@ -286,6 +288,23 @@ def _relay_problems(content: Content) -> Iterator[Problem]:
     faulty = {*values("relay", "fault")} - {"none"}
     if "slow-consumer" in faulty and min(values("relay", "clients")) < 2:
         yield Problem(("relay", "clients"), "one slow client leaves nobody to read", "clients = 2")
+
+
+def _network_problems(content: Content) -> Iterator[Problem]:
+    """Each network must be one; the exchange's certificate is for `localhost`, which no end of it is."""
+    feed, factors = content["feed"], content["factors"]
+    asked = [(("feed", "network"), feed.get("network", NO_PATH))]
+    asked += [(("factors", "network"), value) for value in factors.get("network", ())]
+    shapes = []
+    for key, value in asked:
+        try:
+            shapes.append(PathShape.parse(str(value)))
+        except ValueError as error:
+            yield Problem(key, str(error), "delay=20ms,jitter=2ms,loss=1%,rate=100Mbit,congestion=bbr")
+    if any(shapes) and True in (feed.get("tls", False), *factors.get("tls", ())):
+        yield Problem(("feed", "tls"), "TLS is not spoken over a network yet", "leave out tls, or network")
+    if any(shapes) and "relay" in content:
+        yield Problem(("relay",), "relays stand on loopback", "leave network out")
 
 
 def _pacer_problems(content: Content, stated: Mapping[str, set[str]]) -> Iterator[Problem]:

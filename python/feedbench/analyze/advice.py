@@ -29,6 +29,7 @@ class Code(Enum):
         "caution",
         "Targets were measured one after the other, so the machine's moods do not cancel out.",
     )
+    NETWORK_DEPARTS = ("warning", "The network {network} was not as asked: {departures}.")
     NO_SHIELD = ("warning", "The run was not shielded from other work on this machine.")
     NOT_PINNED = ("caution", "Engine and targets were not pinned to CPUs of their own.")
     INCOMPLETE = ("warning", "The run stopped early ({cause}): {done} of {planned} blocks were measured.")

@@ -147,6 +147,10 @@ def _advice_on_run(evidence: Evidence) -> Iterator[Advice]:
         yield advice(Code.INCOMPLETE, cause=cause, done=done, planned=len(plan.blocks))
     elif done < len(plan.blocks):
         yield advice(Code.BUDGET, done=done, planned=len(plan.blocks))
+    for network, verdict in evidence.networks.items():
+        if verdict["departures"]:
+            departures = "; ".join(verdict["departures"])
+            yield advice(Code.NETWORK_DEPARTS, network=network, departures=departures)
     loads = [condition.load for condition in plan.conditions]
     if any(isinstance(load.pacer, Closed) for load in loads):
         yield advice(Code.CLOSED_LOOP)

@@ -33,7 +33,8 @@ class CellBlock:
 
 @dataclass(frozen=True)
 class Evidence:
-    """`cells`: by cell id, then block; `environments`: by round id, then block; `starts`: by process id.
+    """`cells`: by cell id, then block; `environments`: by round id, then block; `starts`: by process id;
+    `networks`: by how the scenario says them.
 
     What is missing is absent.
     """
@@ -45,6 +46,7 @@ class Evidence:
     receipts: Mapping[str, Json]
     starts: Mapping[str, Sequence[Json]]
     ceilings: tuple[Json, ...]
+    networks: Mapping[str, Json]
     record: Json | None
 
     @property
@@ -84,6 +86,7 @@ def read_evidence(run: RunDirectory) -> Evidence:
         receipts=receipts,
         starts=_read_starts(run, plan),
         ceilings=tuple(ceilings),
+        networks=(_optional(run.networks) or {}).get("networks", {}),
         record=_optional(run.path / "run.json"),
     )
 

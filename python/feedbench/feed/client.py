@@ -15,6 +15,7 @@ from feedbench.commands import environment, fill
 from feedbench.errors import TargetError
 from feedbench.host.process import ending, has_ended, own_preparation
 from feedbench.launch import UNSUPPORTED_STATUS, UnsupportedError, log_tail
+from feedbench.network_path import PathEnd
 from feedbench.paths import Project
 from feedbench.target import LAUNCH_KNOBS, Door, Target
 
@@ -109,6 +110,7 @@ def start_client(
     settings: Mapping[str, str | None],
     cpus: Sequence[int] = (),
     arguments: Sequence[str] | None = None,
+    end: PathEnd | None = None,
     door: Door = "ws",
 ) -> FeedClient:
     """Starts it; its record goes to `output`. At the door `rest` it is a poller. `settings` are variables of
@@ -136,7 +138,7 @@ def start_client(
                 stdout=said,
                 stderr=subprocess.STDOUT,
                 process_group=0,
-                preexec_fn=own_preparation(cpus=cpus),
+                preexec_fn=own_preparation(cpus=cpus, namespace=end.namespace if end else None),
             )
         except OSError as error:
             raise TargetError(f"cannot start {command[0]}: {error.strerror}", where=target.name) from error

@@ -18,12 +18,14 @@ from feedbench.feed.client import Address
 from feedbench.feed.settings import Feed
 from feedbench.host.process import end_process, own_preparation
 from feedbench.launch import log_tail
+from feedbench.network_path import PathEnd
 from feedbench.target import Door
 
 READY_DEADLINE_S = 30.0
 END_GRACE_S = 5.0
 # Its certificate is for this name, and clients check that.
 TLS_NAME = "localhost"
+LOOPBACK = "127.0.0.1"
 
 
 # How a domain begins that a client of the door calls without TLS, and the door's keys in the exchange's urls.
@@ -34,11 +36,15 @@ TLS_URLS: Mapping[Door, str] = {"ws": "wss", "fix": "fix_tls", "rest": "rest_tls
 
 @dataclass(frozen=True)
 class Exchange:
-    """A running exchange. `urls` are its personality's; `ca_file` vouches for it, where TLS is asked for."""
+    """A running exchange. `urls` are its personality's; `ca_file` vouches for it, where TLS is asked for.
+    `client_end` is where its clients are to be started, where a network lies between.
+    """
 
     process: subprocess.Popen[bytes]
+    host: str
     urls: Mapping[str, str | None]
     ca_file: Path | None
+    client_end: PathEnd | None = None
 
     def frame_bytes(self) -> float | None:
         """Of a message as it went over TCP, by the exchange's own totals, compressed or not; None before it
@@ -60,7 +66,7 @@ class Exchange:
         port = urlsplit(url).port if url else None
         if port is None:
             raise EngineError(f"the exchange {feed.personality} has no door for {door}")
-        host = TLS_NAME if feed.tls else f"{SCHEMES[door]}://127.0.0.1"
+        host = TLS_NAME if feed.tls else f"{SCHEMES[door]}://{self.host}"
         return Address(feed.exchange, host, port, feed.doors[door])
 
     def url(self, feed: Feed) -> str:
@@ -83,16 +89,20 @@ def run_exchange(
     log: Path,
     cpus: Sequence[int],
     spins: bool,
+    end: PathEnd | None = None,
 ) -> Iterator[Exchange]:
     """Its market opens when `wait_for` clients have subscribed, and ends `duration_ns` later.
 
     `spins`: it has its CPU for itself, and never sleeps. One that sleeps sends up to a millisecond late.
 
+    `end`: of a network path, where it is started and listens; else on loopback.
+
     EngineError when it can't be started, or isn't ready in time.
     """
+    host = end.address if end else LOOPBACK
     command = [str(binary), "--json", *feed.arguments(), "--seed", str(seed)]
     command += ["--duration", f"{duration_ns}ns", "--wait-for", str(wait_for), "--ledger", str(ledger)]
-    command += ["--pacing", "spin" if spins else "hybrid"]
+    command += ["--host", host, "--pacing", "spin" if spins else "hybrid"]
     if slice_ns is not None:
         command += ["--slice", f"{slice_ns}ns"]
     if cpus:
@@ -105,12 +115,12 @@ def run_exchange(
                 stdout=subprocess.PIPE,
                 stderr=said,
                 process_group=0,
-                preexec_fn=own_preparation(cpus=cpus),
+                preexec_fn=own_preparation(cpus=cpus, namespace=end.namespace if end else None),
             )
         except OSError as error:
             raise EngineError.not_started(binary, error) from error
     try:
-        yield _exchange(process, _first_line(process, log), feed)
+        yield _exchange(process, host, _first_line(process, log), feed)
     finally:
         end_process(process, first=signal.SIGTERM, grace_s=END_GRACE_S)
 
@@ -129,5 +139,5 @@ def _first_line(process: subprocess.Popen[bytes], log: Path) -> Mapping[str, Any
     return document
 
 
-def _exchange(process: subprocess.Popen[bytes], told: Mapping[str, Any], feed: Feed) -> Exchange:
-    return Exchange(process, told["urls"][feed.personality], Path(told["ca"]) if feed.tls else None)
+def _exchange(process: subprocess.Popen[bytes], host: str, told: Mapping[str, Any], feed: Feed) -> Exchange:
+    return Exchange(process, host, told["urls"][feed.personality], Path(told["ca"]) if feed.tls else None)

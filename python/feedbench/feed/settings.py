@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from feedbench.feed.relay import Relay
+from feedbench.network_path import NO_PATH, PathShape
 from feedbench.target import Door
 from feedbench.units import parse_duration
 
@@ -23,6 +24,7 @@ FEED_DEFAULTS: Mapping[str, Any] = {
     "tls": False,
     "compression": "off",
     "poll_interval": "20ms",
+    "network": NO_PATH,
 }
 EXCHANGE_FACTOR = "exchange"
 # How messages are decoded, and the knob of those who can do it otherwise.
@@ -39,8 +41,8 @@ class Feed:
     `rate_per_s` counts events of the market over all its symbols, not messages. `faults` are the exchange's
     own notation. `sliced`: one subscriber at a time, in random order; `parallel`: all subscribers get each
     message at the same time; `in-turn`: each relay has the exchange for itself. `compression` is what the
-    exchange makes of an offer of permessage-deflate. `relay`: how relays
-    stand between the exchange and who follows it.
+    exchange makes of an offer of permessage-deflate. `relay`: how relays stand between the exchange and who
+    follows it. `network` is what lies between exchange and clients, as a scenario says it.
     """
 
     exchange: str
@@ -61,6 +63,7 @@ class Feed:
     poll_interval_ns: int = 20_000_000
     compression: str = "off"
     relay: Relay | None = None
+    network: str = NO_PATH
 
     @classmethod
     def from_settings(
@@ -86,6 +89,7 @@ class Feed:
             poll_interval_ns=parse_duration({**FEED_DEFAULTS, **settings}["poll_interval"]),
             compression={**FEED_DEFAULTS, **settings}["compression"],
             relay=relay,
+            network={**FEED_DEFAULTS, **settings}["network"],
         )
 
     @classmethod
@@ -105,6 +109,11 @@ class Feed:
         """What a client of each open door is to be told beside host and port."""
         streams: dict[Door, str | None] = {"ws": self.path, "fix": self.fix, "rest": self.rest}
         return {door: stream for door, stream in streams.items() if stream is not None}
+
+    @property
+    def path_shape(self) -> PathShape | None:
+        """None where exchange and clients meet on loopback."""
+        return PathShape.parse(self.network)
 
     def door_of(self, able: Sequence[Door]) -> Door | None:
         """The first of a target's doors that is open here."""

@@ -13,7 +13,8 @@ from feedbench.errors import EngineError, HostLostError, RunDirectoryError
 from feedbench.host.pinning import choose_pinning
 from feedbench.host.shield import NOT_ASKED, Shield, enter_shield
 from feedbench.measuring import measuring
-from feedbench.paths import Project, RunDirectory, write_json
+from feedbench.network_path import verify_path
+from feedbench.paths import SCHEMA, Project, RunDirectory, write_json
 from feedbench.plan import Block, Plan, read_plan
 from feedbench.registry import Registry
 from feedbench.run.block import BlockRecord, read_block, run_block, set_aside
@@ -126,6 +127,7 @@ def run_campaign(
         )
         try:
             _ceiling(context, progress)
+            _networks(context, progress)
             context = _calibrated(context)
             missing = [block for block in plan.blocks if whole[block.index] is None]
             record = _blocks(context, record, pace, missing, progress)
@@ -206,6 +208,25 @@ def _ceiling(context: Context, progress: Progress) -> None:
         progress.note(f"no ceiling: {error}")
         return
     write_json(context.directory.ceiling, document)
+
+
+def _networks(context: Context, progress: Progress) -> None:
+    """Once a run: whether the networks between exchange and clients are as asked, for the record."""
+    feeds = [condition.load.feed for condition in context.plan.conditions]
+    wanted = {feed.network: shape for feed in feeds if feed is not None and (shape := feed.path_shape)}
+    if context.directory.networks.exists() or not wanted:
+        return
+    found = {}
+    try:
+        for network, shape in wanted.items():
+            context.told(f"measuring the network {network}")
+            with context.interruption.raising():
+                found[network] = verify_path(context.project.path_emulator, shape)
+            for departure in found[network]["departures"]:
+                progress.note(f"the network {network} is not as asked: {departure}")
+    except Interrupted:
+        return
+    write_json(context.directory.networks, {"schema": SCHEMA, "networks": found})
 
 
 def _calibrated(context: Context) -> Context:

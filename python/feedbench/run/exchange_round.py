@@ -206,6 +206,7 @@ def _start(
         ),
         cpus=context.pinning.targets,
         door=door,
+        end=exchange.client_end,
     )
     stack.callback(end_process, client.process, first=signal.SIGTERM, grace_s=2.0)
     start_up_ns = client.wait_connected(deadline_s=context.ready_deadline_s)
@@ -228,8 +229,11 @@ def _watch(
     before = {name: read_tree(client.process.pid) for name, client in clients.items()}
     exchange_before = read_tree(exchange.process.pid)
     began_ns = time.monotonic_ns()
+    read_already = False
 
     def read() -> Alarm | None:
+        nonlocal read_already
+        read_already = True
         after = read_tree(exchange.process.pid)
         measured.engine_run_delay_ns = max(0, after.run_delay_ns - exchange_before.run_delay_ns)
         for name, client in clients.items():
@@ -272,6 +276,8 @@ def _watch(
         alarm=Alarm(NS_PER_S - time.time_ns() % NS_PER_S + int(lasts_ns * READING_SHARE), read),
         tick=context.tick,
     )
+    if not read_already:  # a busy machine woke us when the market was over; nobody was reaped yet
+        read()
     if watched.interrupted:
         measured.outcomes.update(dict.fromkeys(clients, INTERRUPTED))
     elif watched.overdue:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from feedbench.feed.exchange import Exchange, run_exchange
 from feedbench.feed.settings import Feed
+from feedbench.network_path import lay_path
 from feedbench.plan import Block, Cell, Plan, Round
 from feedbench.run.context import Context
 from feedbench.run.request import driven_ns, round_seed
@@ -39,17 +41,30 @@ def open_exchange(
     ledger: Path,
     spins: bool,
 ) -> Iterator[Exchange]:
-    """A fresh exchange on the engine's CPU; its market opens for `wait_for` connections."""
-    with run_exchange(
-        context.project.exchange,
-        feed,
-        seed=round_seed(block, round_),
-        duration_ns=duration_ns,
-        wait_for=wait_for,
-        slice_ns=context.plan.protocol.slice_ns if feed.design == "sliced" else None,
-        ledger=ledger,
-        log=context.logs(block) / f"{ledger.stem}.exchange.log",
-        cpus=context.pinning.engine,
-        spins=spins,
-    ) as exchange:
-        yield exchange
+    """A fresh exchange on the engine's CPU, and the network before it; its market opens for `wait_for`
+    connections.
+    """
+    seed, logs, shape = round_seed(block, round_), context.logs(block), feed.path_shape
+    with ExitStack() as stack:
+        here = there = None
+        if shape is not None:
+            log = logs / f"{ledger.stem}.network.log"
+            here, there = stack.enter_context(
+                lay_path(context.project.path_emulator, shape, seed=seed, log=log)
+            )
+        exchange = stack.enter_context(
+            run_exchange(
+                context.project.exchange,
+                feed,
+                seed=seed,
+                duration_ns=duration_ns,
+                wait_for=wait_for,
+                slice_ns=context.plan.protocol.slice_ns if feed.design == "sliced" else None,
+                ledger=ledger,
+                log=logs / f"{ledger.stem}.exchange.log",
+                cpus=context.pinning.engine,
+                spins=spins,
+                end=there,
+            )
+        )
+        yield replace(exchange, client_end=here)
