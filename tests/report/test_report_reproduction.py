@@ -96,8 +96,26 @@ def test_the_command_line_takes_a_run_for_one_study(salih: Path) -> None:
     asked = CliRunner().invoke(app, ["paper", "salih", "--run", str(salih)])
     assert asked.exit_code == 0, asked.output
     assert "websockets: Average latency (ms)" in asked.stdout
-    for arguments in (["all", "--run", str(salih)], ["salih", "--check", "--run", str(salih)]):
+    for arguments in (["--run", str(salih)], ["salih", "--check", "--run", str(salih)]):
         assert CliRunner().invoke(app, ["paper", *arguments]).exit_code == 2
+    two = CliRunner().invoke(app, ["paper", "salih", "--run", str(salih), "--run", str(salih)])
+    assert two.exit_code == 2
+
+
+def test_all_studies_take_the_runs_that_are_theirs(salih: Path, ozmen: Path) -> None:
+    asked = CliRunner().invoke(app, ["paper", "all", "--json", "--run", str(ozmen), "--run", str(salih)])
+    assert asked.exit_code == 0, asked.output
+    pages = {page["name"]: page for page in json.loads(asked.stdout)}
+    assert {name for name, page in pages.items() if page["reproduction"]} == {"salih", "ozmen"}
+    twice = CliRunner().invoke(app, ["paper", "all", "--run", str(salih), "--run", str(salih)])
+    assert "is a run of salih, too" in str(twice.exception)
+
+
+def test_a_run_of_no_study_is_named(salih: Path) -> None:
+    findings = json.loads((salih / "findings.json").read_text(encoding="utf-8"))
+    (salih / "findings.json").write_text(json.dumps({**findings, "scenario": "quick"}), encoding="utf-8")
+    asked = CliRunner().invoke(app, ["paper", "all", "--run", str(salih)])
+    assert 'a run of "quick", which is no study' in str(asked.exception)
 
 
 def test_every_target_that_a_study_names_is_one_of_ours() -> None:
@@ -128,7 +146,7 @@ def ozmen(tmp_path: Path) -> Path:
         relay = {"cell": target, "target": target, "clients": 1, "upstream": "per-client", "fault": "none"}
         relays.append({**relay, "blocks": 1, "measures": measures, "policies": {}, "resumed": None})
     document |= {"scenario": "ozmen", "cells": cells, "relays": relays}
-    run = tmp_path / "run"
+    run = tmp_path / "ozmen"
     run.mkdir()
     (run / "findings.json").write_text(json.dumps(document), encoding="utf-8")
     return run

@@ -34,8 +34,11 @@ def paper(
         ),
     ] = None,
     run: Annotated[
-        Path | None,
-        typer.Option(help="A run of the study's scenario: its numbers stand beside the printed ones."),
+        list[Path] | None,
+        typer.Option(
+            help="A run of the study's scenario: its numbers stand beside the printed ones. With “all”, as "
+            "many as there are studies.",
+        ),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Only say whether every check came out as known.")
@@ -54,15 +57,20 @@ def paper(
 
     if sum((check, as_markdown, as_json)) > 1:
         raise typer.BadParameter("--check, --markdown and --json exclude each other")
-    if run is not None and (check or name in (None, ALL)):
-        raise typer.BadParameter("--run belongs to the page of one study")
+    runs = run or []
+    if runs and (check or name is None):
+        raise typer.BadParameter("--run belongs to the page of a study, or to “all”")
+    if len(runs) > 1 and name != ALL:
+        raise typer.BadParameter("one run belongs to one study; “all” takes several")
     if name is None and not check:
         for path in _papers().values():
             study = read_paper(path)
             print(f"{study.name}: {study.title} ({study.source})")
         return
     papers = [read_paper(path) for path in _chosen(name or ALL)]
-    pages = [make_page(paper, _reproduced(paper, run)) for paper in papers]
+    # A study by name is held against the one run there is, which reproduce() refuses if it is of another.
+    chosen = _by_study(runs, papers) if name == ALL else dict(zip([papers[0].name], runs, strict=False))
+    pages = [make_page(paper, _reproduced(paper, chosen.get(paper.name))) for paper in papers]
     if as_json:
         documents = [page_document(page) for page in pages]
         print(json.dumps(documents if name == ALL else documents[0], ensure_ascii=False))
@@ -70,6 +78,21 @@ def paper(
         print(_rendered(pages, check, as_markdown))
     if any(page.surprises for page in pages):
         raise typer.Exit(1)
+
+
+def _by_study(runs: list[Path], papers: list[Paper]) -> dict[str, Path]:
+    """Each run under the study that it is of; FeedbenchError when it is of none, or two are of one."""
+    from feedbench.papers.reproduction import study_of
+
+    found: dict[str, Path] = {}
+    for run in runs:
+        study = study_of(run)
+        if study not in {paper.name for paper in papers}:
+            raise FeedbenchError(f'this is a run of "{study}", which is no study in papers/', where=str(run))
+        if study in found:
+            raise FeedbenchError(f"{found[study]} is a run of {study}, too", where=str(run), hint="give one")
+        found[study] = run
+    return found
 
 
 def _reproduced(study: Paper, run: Path | None) -> Reproduction | None:

@@ -33,8 +33,20 @@ def reproduce(paper: Paper, run: Path) -> Reproduction:
     return _of_findings(paper, findings, run.name)
 
 
+def study_of(run: Path) -> str:
+    """The name of the study that the run's scenario plays; FeedbenchError when it was never analyzed."""
+    if (run / "ramp.json").exists():
+        return _study_named(campaign_from_json(run / "ramp.json").name)
+    return _study_named(read_findings(RunDirectory(run).findings).scenario)
+
+
+def _study_named(scenario: str) -> str:
+    """`salih-quick` is of Salih's study, too."""
+    return scenario.partition("-")[0]
+
+
 def _same_study(paper: Paper, scenario: str, run: Path) -> None:
-    if scenario.partition("-")[0] != paper.name:
+    if _study_named(scenario) != paper.name:
         raise FeedbenchError(
             f'this is a run of "{scenario}", not of the study "{paper.name}"',
             where=str(run),
