@@ -1,8 +1,8 @@
 //! What the feed clients share: command line, environment, record and ends (`spec/feed.md`).
 
+mod decode;
 #[cfg(feature = "poll")]
 mod poll;
-mod decode;
 mod settings;
 mod sink;
 mod sqlite;

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use rustls::ClientConfig;
 
+use super::decode::Decoder;
 use super::settings::{delay, file, knob, nanoseconds, output, trusting, Address};
 use super::sink::{Nowhere, Sink};
 use super::stamps::Stamps;
-use super::{fail, parse, Moment, Shared};
+use super::{fail, Kind, Moment, Shared};
 
 const USUAL_INTERVAL: Duration = Duration::from_millis(20);
 const OK: u16 = 200;
@@ -102,7 +103,7 @@ impl Poll {
         payload.extend(&answer.body);
         self.shared.write(|sink| sink.answer(received, &payload));
         if self.parse {
-            parse(&answer.body);
+            Decoder::Json.decode(Kind::Text, &answer.body);
         }
     }
 
