@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from network import Network
 
@@ -77,3 +79,55 @@ def test_client_and_server_apart_on_three_hosts(three_hosts: Network) -> None:
     worst = max(host["load_average_1m"] for host in environment["hosts"].values())
     assert environment["load_average_1m"] == worst
     assert (out / "report.html").exists()
+
+
+LATE_NS = 15_000_000_000
+LATE_ENGINE = """#!{python}
+import json, os, sys
+words = sys.argv[1:]
+if "--request" in words:
+    file = words[words.index("--request") + 1]
+    request = json.load(open(file))
+    request["start_at_ns"] += {late_ns}
+    json.dump(request, open(file, "w"))
+os.execv("{engine}", ["{engine}", *words])
+"""
+
+
+def test_two_agents_load_together_and_a_late_one_is_named(three_hosts: Network) -> None:
+    """The engine on host c is told to begin a quarter of a minute later: more than any machine is late."""
+    late = three_hosts.folder / "late-engine"
+    real = three_hosts.project / "target" / "release" / "feedbench-engine"
+    late.write_text(LATE_ENGINE.format(python=sys.executable, engine=real, late_ns=LATE_NS))
+    late.chmod(0o755)
+    _, address = three_hosts.scheduler("a")
+    target = three_hosts.worker("b", address, "target")
+    loads = three_hosts.worker("a", address, "load"), three_hosts.worker("c", address, "load", engine=late)
+    three_hosts.joined(target, *loads)
+    scenario = three_hosts.scenario(blocks=1, measure="500ms")
+    text = scenario.read_text().replace("connections = [1, 4]", "connections = [4]")
+    scenario.write_text(text + '\n[load]\npacer = "constant"\nrate = 400\n')
+    out = three_hosts.folder / "run"
+    done = three_hosts.run(
+        "a",
+        *("run", str(scenario), "--out", str(out), "--cluster", address, "--tls", str(three_hosts.tls)),
+        *("--agents", "2"),
+    )
+    assert done.process.returncode == 0, done.said
+    run = RunDirectory(out)
+    assert read(run.block(0) / "block.json")["hosts"] == {"target": "b", "load": ["a", "c"]}
+    for cell in (entry["id"] for entry in read(run.plan)["cells"]):
+        load, samples = read(run.cell(0, cell) / "load.json"), read_samples(run.cell(0, cell) / "samples.fbs")
+        agents = {entry["host"]: entry for entry in load["agents"]}
+        assert {host: entry["connections"] for host, entry in agents.items()} == {"a": 2, "c": 2}
+        assert load["connections"] == 4
+        assert agents["a"]["late_slices"] == [], load["skew_ns"]
+        assert agents["c"]["late_slices"] == list(range(load["slices"])), load["skew_ns"]
+        (warning,) = (each for each in load["warnings"] if each["code"] == "late_agent")
+        assert warning["text"].startswith("c began")
+        assert load["skew_ns"]["most"] >= load["skew_ns"]["median"] > 0
+        kept = 0
+        for host, entry in agents.items():
+            own = read_samples(run.cell(0, cell) / "agents" / host / "samples.fbs").records["slice"]
+            kept += int((~np.isin(own, entry["late_slices"])).sum())
+        assert len(samples) == kept == load["latency_ns"]["count"]

@@ -225,6 +225,9 @@ impl LoadArguments {
                 self.transport
             },
             threads: self.threads,
+            start_at_ns: None,
+            turn_gap_ns: 0,
+            agent: 0,
             targets: targets.collect::<Result<_>>()?,
         })
     }

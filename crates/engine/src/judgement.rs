@@ -39,6 +39,10 @@ pub fn judge(
         sum.failure = sum.failure.or(other.failure);
         sum.measured_ns = sum.measured_ns.max(other.measured_ns);
         sum.slices = sum.slices.max(other.slices);
+        // A slice has begun when its last thread has.
+        for (start_ns, other_ns) in sum.slice_starts_ns.iter_mut().zip(other.slice_starts_ns) {
+            *start_ns = (*start_ns).max(other_ns);
+        }
         sum.cpu_ns += other.cpu_ns;
         sum.stalls += other.stalls;
         sum.reconnects += other.reconnects;
@@ -100,6 +104,10 @@ fn assemble(
         payload: asked.payload.clone(),
         measured_ns: sum.measured_ns,
         slices: sum.slices,
+        slice_starts_ns: match request.start_at_ns {
+            Some(_) => std::mem::take(&mut sum.slice_starts_ns),
+            None => Vec::new(),
+        },
         sent: counts.sent,
         received: counts.received,
         lost: counts.lost,
@@ -233,6 +241,7 @@ pub fn unreachable(request: &Request, asked: &TargetRequest, cause: &str) -> Loa
         payload: asked.payload.clone(),
         measured_ns: 0,
         slices: 0,
+        slice_starts_ns: Vec::new(),
         sent: 0,
         received: 0,
         lost: 0,

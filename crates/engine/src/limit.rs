@@ -282,6 +282,7 @@ impl Bench<'_> {
             targets: std::slice::from_ref(target),
             turns: &[],
             threads: 1,
+            start: None,
             seed: self.arguments.seed,
             cpu: None,
             interrupt: self.interrupt,

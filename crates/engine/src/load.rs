@@ -22,7 +22,7 @@ use crate::payload::Payload;
 use crate::request::{Request, TargetRequest};
 use crate::result::{CeilingShare, LoadResult, LoadResults, SCHEMA};
 use crate::shard::{self, Prepared, ShardOutcome, Shared};
-use crate::slices::turns;
+use crate::slices::{turns, TurnClock};
 use crate::transport::{BusyPoll, Epoll, TransportKind};
 use crate::{summary, system};
 
@@ -161,8 +161,13 @@ fn load_all(
     let shared = Shared {
         targets,
         turns: &turns,
+        start: request.start_at_ns.map(|at_ns| TurnClock {
+            at_ns,
+            gap_ns: request.turn_gap_ns,
+        }),
         threads,
-        seed: request.seed,
+        // Far above the bits by which threads differ.
+        seed: request.seed ^ u64::from(request.agent) << 48,
         cpu: request.cpu,
         interrupt,
         answered: &answered,

@@ -41,6 +41,17 @@ pub struct Request {
     /// Threads, each with its share of the connections.
     #[serde(default = "one_thread")]
     pub threads: NonZeroU32,
+    /// When the first turn begins, on this host's `CLOCK_MONOTONIC`; each further one begins when the last should
+    /// have ended and `turn_gap_ns` have passed. So several engines take the same turns at the same time. `null`:
+    /// at once, each turn as soon as the last is done.
+    #[serde(default)]
+    pub start_at_ns: Option<u64>,
+    /// For the answers to a turn's last messages, before the next begins by the clock.
+    #[serde(default)]
+    pub turn_gap_ns: u64,
+    /// Which of several engines with this seed it is: turns are the same for all, times of arrivals are not.
+    #[serde(default)]
+    pub agent: u32,
     /// Who is loaded.
     pub targets: Vec<TargetRequest>,
 }

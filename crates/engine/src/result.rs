@@ -88,6 +88,9 @@ pub struct LoadResult {
     pub measured_ns: u64,
     /// Measured slices; 1 if unsliced.
     pub slices: u32,
+    /// When each of those began, on this host's `CLOCK_MONOTONIC`; only if turns begin by the clock.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slice_starts_ns: Vec<u64>,
     /// Messages sent in measured time.
     pub sent: u64,
     /// Answers to those.

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
 
 use feedbench_pace::{Pacer, Rate};
 use feedbench_record::{ExactHistogram, Sample, SampleWriter};
@@ -18,7 +19,7 @@ use crate::recorder::{Recorder, Window};
 use crate::request::TargetRequest;
 use crate::result::Options;
 use crate::session::{Session, SessionParts, Workspace};
-use crate::slices::Turn;
+use crate::slices::{Turn, TurnClock};
 use crate::system::{self, RunDelay};
 use crate::transport::{Transport, Wait};
 
@@ -26,6 +27,11 @@ use crate::transport::{Transport, Wait};
 const SAMPLE_ROOM: usize = 1 << 18;
 /// Handshakes under way at once; a listen queue of 128 is still common.
 const HANDSHAKES_AT_ONCE: usize = 128;
+
+/// The last part of a wait for the clock, in which the thread does not sleep.
+const SPIN_NS: u64 = 500_000;
+/// The longest sleep at a time while waiting for the clock.
+const NAP_NS: u64 = 50_000_000;
 
 /// A sample file that several threads append to.
 pub type SharedSamples = Mutex<SampleWriter<std::fs::File>>;
@@ -58,6 +64,8 @@ pub struct ShardOutcome {
     pub measured_ns: u64,
     /// Measured slices that were begun.
     pub slices: u32,
+    /// When each of those began.
+    pub slice_starts_ns: Vec<u64>,
     /// CPU time of this thread for this target.
     pub cpu_ns: u64,
     /// Gaps over 1 ms.
@@ -74,6 +82,8 @@ pub struct Shared<'a> {
     pub targets: &'a [Prepared],
     /// In which order they are loaded.
     pub turns: &'a [Turn],
+    /// When they begin, if it is by the clock.
+    pub start: Option<TurnClock>,
     /// Number of threads.
     pub threads: u32,
     /// Decides arrivals, mask keys and handshake nonces.
@@ -97,6 +107,7 @@ pub struct Lane<T> {
     options: Option<Options>,
     measured_ns: u64,
     slices: u32,
+    slice_starts_ns: Vec<u64>,
     cpu_ns: u64,
 }
 
@@ -133,7 +144,12 @@ pub fn run<T: Transport>(
         );
         samples.clear();
     }
+    let mut start = shared.start;
     for turn in shared.turns {
+        if let Some(due) = start {
+            wait_until(due.at_ns, clock, shared.interrupt);
+            start = Some(due.after(turn));
+        }
         if shared.interrupt.load(Ordering::Relaxed) {
             break;
         }
@@ -201,6 +217,7 @@ impl<T: Transport> Lane<T> {
             options: None,
             measured_ns: 0,
             slices: 0,
+            slice_starts_ns: Vec::new(),
             cpu_ns: 0,
         };
         let began_ns = clock.now_ns();
@@ -290,7 +307,10 @@ impl<T: Transport> Lane<T> {
         self.session.stalls +=
             scheduler_before.map_or(0, |before| RunDelay::of_this_thread().stalls_since(before));
         self.measured_ns += measured_ns;
-        self.slices += u32::from(measured_ns > 0);
+        if measured_ns > 0 {
+            self.slices += 1;
+            self.slice_starts_ns.push(start_ns);
+        }
         if let (Some(mut taken), Some(writer)) =
             (self.session.recorder.samples.take(), &target.samples)
         {
@@ -310,6 +330,7 @@ impl<T: Transport> Lane<T> {
             options: self.options,
             measured_ns: self.measured_ns,
             slices: self.slices,
+            slice_starts_ns: self.slice_starts_ns,
             cpu_ns: self.cpu_ns,
             failure: self.session.failure.take(),
             stalls: self.session.stalls,
@@ -335,6 +356,22 @@ impl Options {
                 .as_ref()
                 .and_then(crate::tls::Tls::description),
             subprotocol: connection.established.subprotocol.clone(),
+        }
+    }
+}
+
+/// Sleeps while there is time, then spins: a sleeper is woken late by some tens of microseconds.
+fn wait_until(at_ns: u64, clock: &impl Clock, interrupt: &AtomicBool) {
+    loop {
+        let left_ns = at_ns.saturating_sub(clock.now_ns());
+        if left_ns == 0 || interrupt.load(Ordering::Relaxed) {
+            return;
+        }
+        if left_ns > SPIN_NS {
+            // In short naps, so that ^C is seen.
+            std::thread::sleep(Duration::from_nanos((left_ns - SPIN_NS).min(NAP_NS)));
+        } else {
+            std::hint::spin_loop();
         }
     }
 }

@@ -18,6 +18,25 @@ pub struct Turn {
     pub slice: u32,
 }
 
+/// Turns by the clock instead of one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnClock {
+    /// When the next turn begins.
+    pub at_ns: u64,
+    /// Between the end of one turn and the start of the next.
+    pub gap_ns: u64,
+}
+
+impl TurnClock {
+    /// The clock of the turn that follows `turn`. A turn that began late does not move those after it.
+    pub fn after(self, turn: &Turn) -> Self {
+        Self {
+            at_ns: self.at_ns + turn.length_ns + self.gap_ns,
+            ..self
+        }
+    }
+}
+
 /// What a request says about time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
@@ -104,6 +123,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn turns_by_the_clock_keep_their_times_whatever_the_last_one_took() {
+        let mut clock = TurnClock {
+            at_ns: 1_000,
+            gap_ns: 7,
+        };
+        let mut starts = Vec::new();
+        for turn in turns(&timing(None, 1), 3) {
+            starts.push(clock.at_ns);
+            clock = clock.after(&turn);
+        }
+        assert_eq!(starts, [1_000, 1_007 + 1100 * MS, 1_014 + 2 * 1100 * MS]);
     }
 
     #[test]

@@ -34,6 +34,10 @@ TLS = Annotated[
 APART = Annotated[
     bool, typer.Option("--apart", help="With --cluster: the load on another host than the targets.")
 ]
+AGENTS = Annotated[
+    int,
+    typer.Option("--agents", min=1, help="With --cluster: from how many hosts the load comes together."),
+]
 PATIENCE = Annotated[
     float,
     typer.Option(
@@ -49,15 +53,16 @@ def cluster_order(
     tls: Path | None,
     *,
     apart: bool,
+    agents: int,
     patience_s: float = PATIENCE_S,
 ) -> ClusterOrder | None:
     """None without --cluster; ClusterError when its options come without it."""
     if cluster is None:
-        if tls is not None or apart:
-            raise ClusterError("--tls and --apart go with --cluster", hint="see docs/hosts.md")
+        if tls is not None or apart or agents > 1:
+            raise ClusterError("--tls, --apart and --agents go with --cluster", hint="see docs/hosts.md")
         return None
     need_dask()
-    return ClusterOrder(cluster, tls, apart, patience_s=patience_s, token=uuid.uuid4().hex)
+    return ClusterOrder(cluster, tls, apart, agents, patience_s=patience_s, token=uuid.uuid4().hex)
 
 
 def check_apart(scenario: Scenario, order: ClusterOrder | None) -> None:

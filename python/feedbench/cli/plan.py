@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from feedbench.cli.cluster_options import APART, CLUSTER, TLS, check_apart, cluster_order
+from feedbench.cli.cluster_options import AGENTS, APART, CLUSTER, TLS, check_apart, cluster_order
 from feedbench.cli.common import JSON, say
 from feedbench.paths import Project, RunDirectory
 from feedbench.plan import write_plan
@@ -39,6 +39,7 @@ def register(app: typer.Typer) -> None:
         cluster: CLUSTER = None,
         tls: TLS = None,
         apart: APART = False,
+        agents: AGENTS = 1,
     ) -> None:
         """Show what a scenario would run, how long it takes, and what is left out and why.
 
@@ -47,7 +48,7 @@ def register(app: typer.Typer) -> None:
         project = Project.find()
         registry = discover(project)
         read = read_scenario(scenario, registry=registry, root=project.root)
-        order = cluster_order(cluster, tls, apart=apart)
+        order = cluster_order(cluster, tls, apart=apart, agents=agents)
         check_apart(read, order)
         if order is None:
             made = make_plan(read, registry, seed=seed)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from feedbench.cli.cluster_options import APART, CLUSTER, PATIENCE, TLS, check_apart, cluster_order
+from feedbench.cli.cluster_options import AGENTS, APART, CLUSTER, PATIENCE, TLS, check_apart, cluster_order
 from feedbench.cli.common import JSON, say
 from feedbench.cli.doors import play_doors
 from feedbench.cli.ramp import is_campaign, play_campaign
@@ -74,6 +74,7 @@ def run(
     cluster: CLUSTER = None,
     tls: TLS = None,
     apart: APART = False,
+    agents: AGENTS = 1,
     patience: PATIENCE = PATIENCE_S,
     as_json: JSON = False,
 ) -> None:
@@ -84,7 +85,7 @@ def run(
     played as `feedbench ramp` plays it; one with a table [doors] collects through REST, WebSocket and FIX.
     """
     project = Project.find()
-    order = cluster_order(cluster, tls, apart=apart, patience_s=patience)
+    order = cluster_order(cluster, tls, apart=apart, agents=agents, patience_s=patience)
     if order is not None and what is not None and (is_doors(what) or is_campaign(what)):
         raise FeedbenchError(
             "a file with a table [doors] or [ramp] can't run across hosts",

@@ -12,5 +12,6 @@ connection    the controller's side: hosts by name, and what is lost when one of
 assignment    which host does what: pure
 suitable      what can't be asked of several machines: pure
 place         where a block's processes run, for the block runner
+agents        one load on several hosts: shares, a common start, and the sum of what they measured
 clocks        clocks of hosts against the controller's: samples in, a document out
 """

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from feedbench.cluster.agents import shared_requests, write_merged
 from feedbench.cluster.assignment import Assignment, OfferingHost, assign
 from feedbench.cluster.clocks import HostClock, Phase
 from feedbench.cluster.connection import Cluster, RemoteHost
-from feedbench.cluster.remote_load import LoadOutcome
 from feedbench.cluster.station import Built, Death, Files, Look, Started
 from feedbench.errors import BusyHostError, ClusterError, HostLostError, TargetError, TooFewHostsError
 from feedbench.host.pinning import Pinning
@@ -29,7 +29,7 @@ from feedbench.run.engine import EngineCall
 from feedbench.run.environment import Surroundings, worst_of
 from feedbench.run.place import Observation, Running
 from feedbench.run.resources import TreeReading
-from feedbench.run.watch import Alarm, Stoppable
+from feedbench.run.watch import Alarm, Stoppable, Watched
 from feedbench.verify.verdicts import Verdicts
 
 GATHER_RETRY_S = 0.5
@@ -37,6 +37,8 @@ LOOK_EVERY_S = 0.2
 CLOCK_SAMPLES = 20
 GRACE_S = 30.0  # for a call that has a time limit of its own on the host
 TRANSFER_S = 300.0
+# From the order until several agents begin: in which each gets it, starts its engine and opens connections.
+LEAD_NS = 3_000_000_000
 VERIFY_S = 600.0
 
 Lacks = (HostLostError, TooFewHostsError, BusyHostError)
@@ -202,16 +204,37 @@ class ClusterPlace:
         alarm: Alarm | None,
         tick: Callable[[], None],
     ) -> EngineCall:
-        """Drives from the load host. Nobody's death is waited for: the engine sees a target end by itself."""
-        host = self._load
+        """Drives from the load hosts. Nobody's death is waited for: an engine sees a target end by itself."""
+        hosts = self._loads
+        several = len(hosts) > 1
         portable, payloads = _portable(request)
-        host.call("start_load", portable, payloads, deadline_ns, timeout_s=TRANSFER_S)
-        self._wait(host, interruption=interruption, alarm=alarm, tick=tick)
-        outcome, files = host.call("finish_load", timeout_s=TRANSFER_S)
+        # By way of the controller, which is hardly shorter than the path that the load takes.
+        path_ns = self._round_trip_ns(self._target) + max(self._round_trip_ns(host) for host in hosts)
+        shares = shared_requests(portable, len(hosts), path_ns=path_ns) if several else [portable]
+        offsets_ns = {host.name: self._clocks[host.name].offset_ns() for host in hosts if several}
+        begin_ns = time.monotonic_ns() + LEAD_NS
+        for host, share in zip(hosts, shares, strict=True):
+            timed = {**share, "start_at_ns": begin_ns + offsets_ns[host.name]} if several else share
+            host.call("start_load", timed, payloads, deadline_ns, timeout_s=TRANSFER_S)
+        wait_ns = max(0, begin_ns - time.monotonic_ns()) if several else 0
+        self._wait(hosts, interruption=interruption, alarm=alarm, tick=tick, lead_ns=wait_ns)
         folders = {Path(target["directory"]).name: Path(target["directory"]) for target in request["targets"]}
-        self._keep_results(host, files, folders, request_file=request_file, log=log)
-        result: LoadOutcome = outcome
-        return result.call()
+        calls = []
+        for host in hosts:
+            outcome, files = host.call("finish_load", timeout_s=TRANSFER_S)
+            calls.append((host.name, outcome.call()))
+            own = (
+                {name: path / "agents" / host.name for name, path in folders.items()} if several else folders
+            )
+            mark = f"@{host.name}" if several else ""
+            self._keep_results(
+                host, files, own, request_file=_marked(request_file, mark), log=_marked(log, mark)
+            )
+        if several:
+            uncertain_ns = sum(self._round_trip_ns(host) for host in hosts) // 2
+            for folder in folders.values():
+                write_merged(folder, offsets_ns, turn_ns=_turn_ns(request), uncertain_ns=uncertain_ns)
+        return _together(calls)
 
     @contextmanager
     def observed(self, *, awake: bool) -> Iterator[Observation]:
@@ -229,7 +252,7 @@ class ClusterPlace:
         self.gather()
         tick()
         shapes = [tuple(shape) for shape in wanted]
-        document: dict[str, Any] = self._load.call(
+        document: dict[str, Any] = self._loads[0].call(
             "ceiling", shapes, awake=awake, timeout_s=GRACE_S + 10.0 * len(shapes)
         )
         return document
@@ -241,8 +264,12 @@ class ClusterPlace:
         return self._hosts[self.assignment.target.name]
 
     @property
-    def _load(self) -> RemoteHost:
-        return self._hosts[self.assignment.loads[0].name]
+    def _loads(self) -> list[RemoteHost]:
+        return [self._hosts[host.name] for host in self.assignment.loads]
+
+    def _round_trip_ns(self, host: RemoteHost) -> int:
+        """The shortest that was seen in this block."""
+        return self._clocks[host.name].best.round_trip_ns
 
     def _gathered(self) -> None:
         hosts = self.cluster.hosts()
@@ -285,23 +312,28 @@ class ClusterPlace:
 
     def _wait(
         self,
-        load: RemoteHost,
+        hosts: Sequence[RemoteHost],
         *,
         interruption: Stoppable,
         alarm: Alarm | None,
         tick: Callable[[], None],
+        lead_ns: int,
     ) -> None:
-        """Until the engine has ended. A glance samples the host's clock, and tells it that we live."""
+        """Until all engines have ended. A glance samples the host's clock, and tells it that we live.
+
+        The load begins after `lead_ns`, and the alarm counts from there.
+        """
         started_ns = time.monotonic_ns()
         interrupted = False
         while True:
             looks = self._glance()
-            if looks[load.name].engine_ended:
+            if all(looks[host.name].engine_ended for host in hosts):
                 return
             if interruption.asked and not interrupted:
                 interrupted = True
-                load.call("interrupt_load")
-            if alarm is not None and time.monotonic_ns() - started_ns >= alarm.at_ns:
+                for host in hosts:
+                    host.call("interrupt_load")
+            if alarm is not None and time.monotonic_ns() - started_ns >= lead_ns + alarm.at_ns:
                 alarm.action()
                 alarm = None
             tick()
@@ -346,6 +378,29 @@ class ClusterPlace:
                     "sha256": hashlib.sha256(content).hexdigest(),
                 }
             )
+
+
+def _marked(path: Path, mark: str) -> Path:
+    """`all.engine.log` of one agent among several: `all@b.engine.log`."""
+    first, dot, rest = path.name.partition(".")
+    return path.with_name(f"{first}{mark}{dot}{rest}") if mark else path
+
+
+def _turn_ns(request: Mapping[str, Any]) -> int:
+    return int(request["slice_ns"] or request["warmup_ns"] + request["measure_ns"])
+
+
+def _together(calls: Sequence[tuple[str, EngineCall]]) -> EngineCall:
+    """As if one engine had been called: what went wrong with any of them went wrong."""
+    if len(calls) == 1:
+        return calls[0][1]
+    troubles = [f"{host}: {call.trouble}" for host, call in calls if call.trouble]
+    watched = Watched(
+        overdue=any(call.watched.overdue for _, call in calls),
+        interrupted=any(call.watched.interrupted for _, call in calls),
+        wall_ns=max(call.watched.wall_ns for _, call in calls),
+    )
+    return EngineCall(watched, max(call.run_delay_ns for _, call in calls), "; ".join(troubles) or None)
 
 
 def _portable(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:

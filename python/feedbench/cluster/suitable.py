@@ -27,5 +27,8 @@ def _problems(plan: Plan) -> Iterator[str]:
         yield "rates that are shares of a capacity can't be had across hosts: name the rate"
     if any(process.knobs.get(BUILD_MODE) == DEBUG for process in plan.processes):
         yield "debug builds can't be had across hosts"
+    agents, fewest = len(plan.loaders), min((load.connections for load in loads), default=1)
+    if fewest < agents:
+        yield f"{fewest} connections can't come from {agents} hosts: fewer --agents, or more connections"
     if any(process.knobs.get("tls") == "on" for process in plan.processes):
         yield "targets can't serve wss across hosts: their certificates name the loopback only"
