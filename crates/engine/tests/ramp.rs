@@ -102,8 +102,9 @@ fn each_fault_is_counted_and_breaks_the_target() {
             "{fault:?}: {end}"
         );
     }
+    // Not each connection's tenth and last answer: its repetition may come when the round has ended.
     for (fault, field) in [
-        (Fault::RepeatEvery(5), "duplicated"),
+        (Fault::RepeatEvery(4), "duplicated"),
         (Fault::SwapEvery(4), "out_of_order"),
     ] {
         let (_, rounds, _) = ramp(serve(fault, compact), &["--rounds", "1", "--add", "10"]);
