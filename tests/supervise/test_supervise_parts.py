@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from feedbench.paths import Project
 from feedbench.pipeline.series import Series
 from feedbench.registry import Registry, discover
 from feedbench.supervise.backoff import MOST_S, STEADY_S, Backoff
-from feedbench.supervise.child import find_child, start_child
+from feedbench.supervise.child import Child, find_child, start_child
 from feedbench.supervise.folder import Folder
 from feedbench.supervise.journal import Entry, append, history, read
 from feedbench.supervise.supervisor import Supervisor
@@ -168,3 +170,17 @@ def test_a_client_that_can_never_run_is_given_up_and_told(tmp_path: Path) -> Non
     assert [entry.kind for entry in entries] == ["started", "died", "given_up"]
     assert "status 2" in str(entries[1].cause)
     assert "it is not started again" in said[-1]
+
+
+def test_a_lock_that_is_not_yet_signed_is_waited_for(tmp_path: Path) -> None:
+    """Between taking its lock and writing who it is, a child is nobody yet."""
+    lock = tmp_path / "lock"
+    with lock.open("a+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with ThreadPoolExecutor() as pool:
+            looking = pool.submit(find_child, lock)
+            with pytest.raises(TimeoutError):
+                looking.result(0.05)
+            os.write(held.fileno(), b"[17,18]")
+            assert looking.result(30) == Child(17, 18)
+    assert find_child(lock) is None

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from feedbench.errors import TargetError
 
+UNSIGNED_S = 0.001
+
 
 @dataclass(frozen=True)
 class Child:
@@ -41,7 +43,13 @@ def find_child(lock: Path) -> Child | None:
     try:
         with lock.open("rb") as file:
             # Shared, so that those who only look do not take each other for the child.
-            return None if _take(file.fileno(), fcntl.LOCK_SH) else Child(*json.load(file))
+            while not _take(file.fileno(), fcntl.LOCK_SH):
+                if signed := file.read():
+                    return Child(*json.loads(signed))
+                # Taken, and not yet signed: that comes with the next few instructions, or the lock is let go.
+                time.sleep(UNSIGNED_S)
+                file.seek(0)
+            return None
     except FileNotFoundError:
         return None
 
