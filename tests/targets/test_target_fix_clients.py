@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from target_serving import PROJECT, REGISTRY
 
@@ -234,6 +235,31 @@ def test_a_gap_in_the_numbers_ends_it(name: str, start_client: StartClient, tmp_
         status, said = client.ended()
     assert (status, said.count("\n")) == (1, 1), said
     assert said.startswith("lost: ")
+
+
+@every_client
+def test_a_gap_is_filled_where_both_ends_send_again(
+    name: str, start_client: StartClient, tmp_path: Path
+) -> None:
+    faults = [word for at in (50, 51, 120, 300) for word in ("--fault", f"gap:at={at}")]
+    with market(tmp_path, "--rate", "2000", *faults) as running:
+        client = start_client(name, "fix://127.0.0.1", running.port("standard"), DOORS["standard"])
+        if REGISTRY.get(name).options["resend"] == "off":
+            status, said = client.ended()
+            assert (status, said.count("\n")) == (1, 1), said
+            assert said.startswith("lost: ")
+            return
+        client.wait_for(500)
+        client.process.send_signal(signal.SIGTERM)
+        assert client.ended() == (0, "")
+        ledger = running.ledger()
+    # Also what was kept from all: it was asked for and sent again.
+    streams = [stream for stream, told in ledger.names.items() if told.startswith("standard fix ")]
+    sent = ledger.messages[np.isin(ledger.messages["stream"], streams)]
+    joined = join(read_received(client.output, "stamps"), sent)
+    assert joined.unknown == joined.duplicated == joined.out_of_order == 0
+    assert list(joined.place) == list(range(joined.place[0], joined.place[0] + len(joined.place)))
+    assert np.count_nonzero(joined.sent["recipients"] == 0) == len(faults) / 2
 
 
 @every_client

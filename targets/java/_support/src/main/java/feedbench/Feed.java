@@ -99,7 +99,8 @@ public final class Feed {
     }
   }
 
-  private synchronized void end(String reason) {
+  /** It has ended for a reason in the words of its protocol. */
+  synchronized void end(String reason) {
     if (closing == null) {
       cannotConnect(new IllegalStateException(reason));
     } else {
