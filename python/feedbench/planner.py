@@ -381,6 +381,12 @@ def _access(target: Target, load: Load) -> str:
     return POLLED if load.feed.door_of(target.doors) == "rest" else LISTENED
 
 
+_UPSTREAM_LACKS: Mapping[str, str] = {
+    "one": 'it connects to the exchange once for each client: it takes upstream = "per-client" alone',
+    "per-client": 'it connects to the exchange once for all clients: it takes upstream = "one" alone',
+}
+
+
 def _relay_lack(target: Target, load: Load) -> str | None:
     assert load.feed is not None
     assert load.feed.relay is not None
@@ -388,7 +394,7 @@ def _relay_lack(target: Target, load: Load) -> str | None:
     if target.relay_command is None:
         return "it is no relay"
     if not target.takes("upstream", UPSTREAM_KNOB[upstream]):
-        return f"it has no upstream = {upstream}"
+        return _UPSTREAM_LACKS[upstream]
     return None
 
 

@@ -130,3 +130,40 @@ def test_an_exchange_is_told_of_its_market() -> None:
         " --fault gap:every=100"
     )
     assert Load.of_feed(feed).pacer == Market("hawkes", 10)
+
+
+def test_a_proxy_has_no_connection_for_all_clients_and_the_plan_says_so(tmp_path: Path) -> None:
+    def relay(name: str, *upstream: str) -> Target:
+        target = make_target(name, models=("feed",), knobs={**DELAY, "upstream": upstream})
+        return replace(target, roles=("relay",), server_command=None, relay_command=("relay",))
+
+    known = make_registry(relay("go/shares", "shared", "each"), relay("proxy/passes", "each"))
+    text = """\
+schema = 1
+name = "test"
+title = "A test"
+question = "Which is first?"
+analysis = "None."
+targets = ["*/*"]
+reference = "go/shares"
+[feed]
+design = "in-turn"
+[[feed.exchanges]]
+personality = "binance"
+path = "/ws/btcusdt@trade"
+[relay]
+[factors]
+upstream = ["one", "per-client"]
+"""
+    plan = make_plan(scenario_from(text, tmp_path, registry=known), known)
+    planned_cells = {(cell.target, cell.factors["upstream"]) for cell in plan.cells if cell.copy is None}
+    assert planned_cells == {
+        ("go/shares", "one"),
+        ("go/shares", "per-client"),
+        ("proxy/passes", "per-client"),
+    }
+    (skipped,) = plan.skipped
+    assert skipped.target == "proxy/passes"
+    assert skipped.reason == (
+        'it connects to the exchange once for each client: it takes upstream = "per-client" alone'
+    )

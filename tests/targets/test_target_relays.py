@@ -22,16 +22,25 @@ from websockets.sync.client import ClientConnection, connect
 
 from feedbench.commands import environment, fill
 from feedbench.feed.ledger import read_ledger
+from feedbench.feed.relay_process import listens
 from feedbench.feed.stamps import Kind, read_stamps
+from feedbench.launch import UNSUPPORTED_STATUS
 from feedbench.target import Target
 
 pytestmark = pytest.mark.end_to_end
 
-every_relay = pytest.mark.parametrize(
-    "name", [target.name for target in REGISTRY.targets if target.relay_command is not None]
+RELAYS = [target for target in REGISTRY.targets if target.relay_command is not None]
+every_relay = pytest.mark.parametrize("name", [target.name for target in RELAYS])
+# These know messages: one connection upstream may serve all clients, and is made again when it is lost.
+every_sharing_relay = pytest.mark.parametrize(
+    "name", [target.name for target in RELAYS if target.takes("upstream", "shared")]
+)
+# These pass bytes on, from one connection to one other.
+every_proxy = pytest.mark.parametrize(
+    "name", [target.name for target in RELAYS if not target.takes("upstream", "shared")]
 )
 STREAM = "/ws/btcusdt@bookTicker/btcusdt@trade"
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 Key = tuple[int, int]  # length and CRC-32, as the ledger has them
 
 
@@ -86,9 +95,9 @@ class Relay:
                 time.sleep(0.02)
 
     def end(self) -> str:
-        """SIGTERM; what it said. It has two seconds."""
+        """SIGTERM; what it said. It has two seconds on a machine that has time for it."""
         self.process.terminate()
-        _, said = self.process.communicate(timeout=2)
+        _, said = self.process.communicate(timeout=DEADLINE_S)
         assert self.process.returncode == 0, said
         return said
 
@@ -158,6 +167,8 @@ def relay(built: Callable[[str], Target], tmp_path: Path) -> Iterator[Callable[.
             command = fill(target.relay_command, target=target, project=PROJECT)
             addresses = ["ws://127.0.0.1", str(upstream_port), STREAM, "127.0.0.1", str(port)]
             recorded = {"FEEDBENCH_SINK": "stamps", "FEEDBENCH_OUTPUT": str(stamps)}
+            if "stamps" not in target.knobs.get("sink", ()):
+                recorded = {}
             process = subprocess.Popen(
                 [*command, "binance", *addresses],
                 cwd=target.folder,
@@ -165,6 +176,8 @@ def relay(built: Callable[[str], Target], tmp_path: Path) -> Iterator[Callable[.
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 text=True,
+                # In the background SIGINT may be ignored, which a JVM and a shell would inherit.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
             stack.callback(process.kill)
             return Relay(process, port, stamps)
@@ -187,7 +200,7 @@ def connections(stamps: Path) -> int:
     return int((read_stamps(stamps).heads["kind"] == Kind.CONNECTED).sum())
 
 
-@every_relay
+@every_sharing_relay
 def test_two_clients_get_every_message_in_order(
     name: str, exchange: Callable[..., Exchange], relay: Callable[..., Relay]
 ) -> None:
@@ -226,7 +239,7 @@ def test_who_comes_later_gets_what_comes_later_and_who_goes_is_not_missed(
     assert found[0] > positions(first.keys()[:1], sent)[0]
 
 
-@every_relay
+@every_sharing_relay
 def test_a_lost_upstream_is_resumed_without_duplicates_or_reordering(
     name: str, exchange: Callable[..., Exchange], relay: Callable[..., Relay]
 ) -> None:
@@ -252,9 +265,9 @@ def test_each_client_may_have_an_upstream_of_its_own(
     clients = [Collected(passing.client()) for _ in range(2)]
     for client in clients:
         client.wait_for(100)
-    assert connections(passing.stamps) == 2
     passing.end()
     sent = source.sent()
+    assert read_ledger(source.ledger).messages["recipients"].max() == 2, "two connections to the exchange"
     for client in clients:
         found = positions(client.keys(), sent)
         assert found == list(range(found[0], found[0] + len(found)))
@@ -282,7 +295,67 @@ def test_a_client_that_does_not_read_keeps_nothing_from_the_others(
     assert found == list(range(found[0], found[0] + len(found)))
 
 
-@every_relay
+@every_proxy
+def test_a_proxy_that_lost_its_upstream_ends_the_client_and_serves_the_next(
+    name: str, exchange: Callable[..., Exchange], relay: Callable[..., Relay]
+) -> None:
+    source = exchange("--rate", "300", "--fault", "disconnect:after=700ms")
+    passing = relay(name, source.port)
+    seen: list[Key] = []
+    for _ in range(2):
+        client = Collected(passing.client())
+        client.thread.join(DEADLINE_S)
+        assert client.ended is not None, "the exchange has ended the connection"
+        seen += client.keys()
+    passing.end()
+    assert seen, "nothing was passed on"
+    positions(seen, source.sent())
+
+
+@every_proxy
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_proxy_without_an_exchange_refuses_clients_and_leaves_nothing_behind(
+    name: str, number: signal.Signals, relay: Callable[..., Relay], tmp_path: Path
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    passing = relay(name, free_port(), TMPDIR=str(temporary))
+    with pytest.raises(InvalidStatus) as refused:
+        passing.client()
+    assert refused.value.response.status_code in (502, 503)
+    passing.process.send_signal(number)
+    assert passing.process.wait(DEADLINE_S) == 0
+    wait_until(lambda: not listens(passing.port), "the proxy outlived its end")
+    assert list(temporary.iterdir()) == []
+
+
+@every_proxy
+def test_a_proxy_does_not_outlive_who_started_it(
+    name: str, exchange: Callable[..., Exchange], relay: Callable[..., Relay], tmp_path: Path
+) -> None:
+    passing = relay(name, exchange("--rate", "10").port, TMPDIR=str(tmp_path))
+    passing.client().close()
+    passing.process.kill()
+    wait_until(lambda: not listens(passing.port), "the proxy is still there")
+
+
+@every_proxy
+@pytest.mark.parametrize(
+    "variable",
+    [{"FEEDBENCH_UPSTREAM": "shared"}, {"FEEDBENCH_SINK": "stamps"}, {"FEEDBENCH_SUBSCRIBE": "{}"}],
+    ids=lambda variable: next(iter(variable)),
+)
+def test_a_proxy_says_what_it_can_not_do(
+    name: str, variable: dict[str, str], relay: Callable[..., Relay]
+) -> None:
+    passing = relay(name, free_port(), **variable)
+    _, said = passing.process.communicate(timeout=DEADLINE_S)
+    assert passing.process.returncode == UNSUPPORTED_STATUS
+    assert len(said.splitlines()) == 1
+    assert next(iter(variable)) in said
+
+
+@every_sharing_relay
 def test_the_control_passes_on_later_by_the_known_delay(
     name: str, exchange: Callable[..., Exchange], relay: Callable[..., Relay]
 ) -> None:
@@ -312,7 +385,7 @@ def test_only_the_feed_is_served(
         connect(passing.url.replace("/feed", "/echo"), proxy=None)
 
 
-@every_relay
+@every_sharing_relay
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_on_a_signal_while_the_exchange_is_away(
     name: str, number: signal.Signals, relay: Callable[..., Relay]
@@ -321,7 +394,7 @@ def test_it_ends_on_a_signal_while_the_exchange_is_away(
     client = Collected(passing.client())
     time.sleep(0.3)
     passing.process.send_signal(number)
-    assert passing.process.wait(2) == 0
+    assert passing.process.wait(DEADLINE_S) == 0
     client.thread.join(5)
     assert client.messages == []
 
@@ -341,7 +414,7 @@ def test_arguments_that_make_no_sense_are_refused_in_one_line(
             env=environment(),
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=DEADLINE_S,
             check=False,
         )
         assert said.returncode == 2, said.stderr

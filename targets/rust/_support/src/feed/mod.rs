@@ -3,6 +3,8 @@
 mod decode;
 #[cfg(feature = "poll")]
 mod poll;
+#[cfg(feature = "relay")]
+mod relay;
 mod settings;
 mod sink;
 mod sqlite;
@@ -21,6 +23,8 @@ use signal_hook::iterator::Signals;
 
 #[cfg(feature = "poll")]
 pub use poll::{Answer, Poll};
+#[cfg(feature = "relay")]
+pub use relay::{Relay, Upstream};
 pub use settings::{Abilities, Settings};
 use sink::Sink;
 pub use sink::{Kind, Moment};

@@ -14,7 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use super::decode::Decoder;
 use super::fail;
 
-const WRONG_USAGE: i32 = 2;
+pub(super) const WRONG_USAGE: i32 = 2;
 const UNSUPPORTED: i32 = 127;
 
 /// What a library can do beside the rest.
@@ -60,7 +60,7 @@ pub struct Settings {
     authority: Option<PathBuf>,
 }
 
-fn end(status: i32, line: &str) -> ! {
+pub(super) fn end(status: i32, line: &str) -> ! {
     eprintln!("{line}");
     exit(status)
 }
@@ -121,6 +121,17 @@ pub(super) fn output(sink: &str) -> String {
     output
 }
 
+/// Ends the process when it is none.
+pub(super) fn port_number(text: &str) -> u16 {
+    text.parse().unwrap_or_else(|_| {
+        let most = u16::MAX;
+        end(
+            WRONG_USAGE,
+            &format!("the port is {text}: say a number up to {most}"),
+        )
+    })
+}
+
 /// The four arguments.
 pub(super) struct Address {
     pub exchange: String,
@@ -132,19 +143,22 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Encrypted unless the domain begins with the plain scheme; ends the process when something makes no sense.
+    /// Of the command line; ends the process when something makes no sense.
     pub fn read(plain: &'static str, secure: &'static str) -> Self {
         let given: Vec<String> = env::args().skip(1).collect();
-        let [exchange, domain, port, stream] = given.as_slice() else {
-            end(WRONG_USAGE, "usage: client EXCHANGE DOMAIN PORT STREAM");
-        };
-        let Ok(number) = port.parse() else {
-            let most = u16::MAX;
-            end(
-                WRONG_USAGE,
-                &format!("the port is {port}: say a number up to {most}"),
-            );
-        };
+        match given.as_slice().try_into() {
+            Ok(address) => Self::of(address, plain, secure),
+            Err(_) => end(WRONG_USAGE, "usage: client EXCHANGE DOMAIN PORT STREAM"),
+        }
+    }
+
+    /// Encrypted unless the domain begins with the plain scheme.
+    pub fn of(
+        [exchange, domain, port, stream]: &[String; 4],
+        plain: &'static str,
+        secure: &'static str,
+    ) -> Self {
+        let number = port_number(port);
         let (scheme, host) = match domain.strip_prefix(&format!("{plain}://")) {
             Some(host) => (plain, host),
             None => (secure, domain.as_str()),

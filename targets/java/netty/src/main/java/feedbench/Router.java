@@ -16,6 +16,7 @@ import io.netty.handler.codec.http.websocketx.WebSocketFrameAggregator;
 import io.netty.handler.codec.http.websocketx.WebSocketServerProtocolConfig;
 import io.netty.handler.codec.http.websocketx.WebSocketServerProtocolHandler;
 import io.netty.handler.codec.http.websocketx.extensions.compression.WebSocketServerCompressionHandler;
+import java.util.function.Function;
 
 /** Puts the handlers of the path that a request asks for into the pipeline, and leaves it. */
 final class Router extends SimpleChannelInboundHandler<FullHttpRequest> {
@@ -24,13 +25,22 @@ final class Router extends SimpleChannelInboundHandler<FullHttpRequest> {
 
   private static final boolean DEFLATE = Knobs.deflate(false);
 
+  private final Function<String, ChannelHandler> handlers;
+
+  /**
+   * @param handlers a new one for each connection, by its path; null for a path that there is not
+   */
+  Router(Function<String, ChannelHandler> handlers) {
+    this.handlers = handlers;
+  }
+
   @Override
   protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
-    String path = new QueryStringDecoder(request.uri()).path();
-    switch (path) {
-      case "/echo" -> upgrade(context, request, new EchoHandler());
-      case "/stamp" -> upgrade(context, request, new StampHandler());
-      default -> refuse(context);
+    ChannelHandler handler = handlers.apply(new QueryStringDecoder(request.uri()).path());
+    if (handler == null) {
+      refuse(context);
+    } else {
+      upgrade(context, request, handler);
     }
   }
 

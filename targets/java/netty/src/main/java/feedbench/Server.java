@@ -1,6 +1,7 @@
 package feedbench;
 
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.IoHandlerFactory;
@@ -67,8 +68,16 @@ public final class Server {
           .pipeline()
           .addLast(new HttpServerCodec())
           .addLast(new HttpObjectAggregator(MAXIMUM_REQUEST_BYTES))
-          .addLast(new Router());
+          .addLast(new Router(Server::handler));
     }
+  }
+
+  private static ChannelHandler handler(String path) {
+    return switch (path) {
+      case "/echo" -> new EchoHandler();
+      case "/stamp" -> new StampHandler();
+      default -> null;
+    };
   }
 
   private static SslContext tls() {
