@@ -108,6 +108,34 @@ def test_the_hash_of_the_sources_sees(tmp_path: Path, change) -> None:  # type: 
     assert sources_sha256(target) != before
 
 
+def test_the_hash_of_the_sources_sees_what_is_compiled_in_from_elsewhere(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    crate, lonely = tmp_path / "crates" / "wire", tmp_path / "Cargo.toml"
+    (crate / "src").mkdir(parents=True)
+    (crate / "src" / "lib.rs").write_text("1")
+    lonely.write_text("1")
+    manifest = project.targets / "sh/one/target.toml"
+    named = 'sources = ["../../../crates/wire", "../../../Cargo.toml"]'
+    manifest.write_text(MANIFEST.format(name="sh/one").replace("[build]", f"[build]\n{named}"))
+    hashes = [sources_sha256(only_target(project))]
+    (crate / "src" / "lib.rs").write_text("2")
+    hashes.append(sources_sha256(only_target(project)))
+    lonely.write_text("2")
+    hashes.append(sources_sha256(only_target(project)))
+    (crate / "target").mkdir()
+    (crate / "target" / "made").write_text("no source")
+    assert len(set(hashes)) == 3
+    assert sources_sha256(only_target(project)) == hashes[-1]
+
+
+def test_our_own_fix_client_is_built_anew_when_the_crate_below_it_changes() -> None:
+    project = Project.find(Path(__file__).parent)
+    target = discover(project, probe=lambda need: None).get("rust/feedbench-wire")
+    files = {file for root in target.outside_sources for file in source_files(root)}
+    assert project.root / "crates/wire/src/fix/session.rs" in files
+    assert project.root / "crates/wire/Cargo.toml" in files
+
+
 def test_what_a_build_leaves_beside_the_sources_is_no_source(tmp_path: Path) -> None:
     target = only_target(make_project(tmp_path))
     for name in ("node_modules", "__pycache__", "target"):

@@ -92,6 +92,13 @@ BAD = [
     ("a command as one text", '[["go", "build"]]', '["go build"]', 15, "command"),
     ("no way to start", '[run.server]\ncommand = ["{build}/one", "{port}"]', "[run]", 5, "[run.server]"),
     ("on hold without a reason", 'language = "Go"', 'language = "Go"\nstatus = "on-hold"', 4, "reason"),
+    (
+        "a source that is not there",
+        "[build]",
+        '[build]\nsources = ["../../../crates/wire"]',
+        15,
+        "as seen from the target's folder",
+    ),
     ("a lock that is not there", "[build]", '[build]\nlock = "go.sum"', 15, "commit it"),
     ("a knob that begins with a star", '["0", "*"]', '["*"]', 27, "begin with the default"),
     ("a knob's value twice", '["off", "on"]', '["off", "off"]', 29, "name each once"),

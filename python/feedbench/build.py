@@ -1,7 +1,8 @@
 """Builds one target and leaves a receipt.
 
 A build is skipped when nothing that went into the last one has changed (the target's sources, those of its
-language's `_support` folder, its lock file, the toolchain) and its outcome is still there.
+language's `_support` folder and those that it names from elsewhere, its lock file, the toolchain) and its
+outcome is still there.
 """
 
 from __future__ import annotations
@@ -144,17 +145,23 @@ def uses_shared(target: Target, mode: str) -> bool:
 
 
 def sources_sha256(target: Target) -> str:
-    """Of every source file's path and content, the manifest's too, and of shared code in `_support`."""
+    """Of every source file's path and content, the manifest's too, and of shared code in `_support` and
+    wherever else the manifest names some.
+    """
     digest = hashlib.sha256()
-    for root in (target.folder, target.folder.parent / SUPPORT):
+    for root in (target.folder, target.folder.parent / SUPPORT, *target.outside_sources):
         for file in source_files(root):
             content = hashlib.sha256(file.read_bytes()).hexdigest()
-            digest.update(f"{file.relative_to(target.folder.parent)} {content}\n".encode())
+            digest.update(f"{os.path.relpath(file, target.folder.parent)} {content}\n".encode())
     return digest.hexdigest()
 
 
 def source_files(folder: Path) -> list[Path]:
-    """Every file below `folder` that decides what is built, sorted; none when there is no such folder."""
+    """Every file below `folder` that decides what is built, sorted; the file itself if it is one; or none
+    where nothing is.
+    """
+    if folder.is_file():
+        return [folder]
     found = []
     for path, folders, files in os.walk(folder):
         folders[:] = sorted(set(folders) - NOT_SOURCES)

@@ -52,6 +52,7 @@ class Target:
 
     `knobs` maps each knob to the values that it takes, the default first, and `*` (see `takes`).
     `options` are in force by default. `debug_commands` build the same program, not optimised.
+    `outside_sources` are files and folders from elsewhere in the project that are compiled in.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Target:
     feed_client_command: Command | None = None
     relay_command: Command | None = None
     poller_command: Command | None = None
+    outside_sources: tuple[Path, ...] = ()
 
     @property
     def id(self) -> str:
@@ -136,6 +138,7 @@ def read_target(folder: Path, *, root: Path) -> Target:
     lock = content["build"].get("lock")
     if lock is not None and not (folder / lock).is_file():
         problems.append(Problem(("build", "lock"), f'the lock file "{lock}" is not there', "commit it"))
+    problems += _source_problems(folder, content["build"]["sources"])
     problems += _need_problems(content["needs"])
     problems += _knob_problems(content["knobs"])
     problems += _debug_problems(content)
@@ -157,6 +160,17 @@ def _role_problems(content: Mapping[str, Any]) -> Iterator[Problem]:
             "a feed client has the role client and the model feed",
             'add "client" to roles and "feed" to models',
         )
+
+
+def _source_problems(folder: Path, sources: Iterable[str]) -> Iterator[Problem]:
+    """A source that is not there would make every build look up to date, whatever changes."""
+    for index, source in enumerate(sources):
+        if not (folder / source).exists():
+            yield Problem(
+                ("build", "sources", index),
+                f'the source "{source}" is not there',
+                "say it as seen from the target's folder",
+            )
 
 
 def _need_problems(needs: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
@@ -269,6 +283,7 @@ def _target(name: str, folder: Path, content: Mapping[str, Any]) -> Target:
             if "debug" in content["build"]
             else None
         ),
+        outside_sources=tuple((folder / source).resolve() for source in content["build"]["sources"]),
     )
 
 
