@@ -138,6 +138,18 @@ CLIENTS: list[tuple[str, list[str], list[str]]] = [
         ['{"method":"SUBSCRIBE","params":["btcusdt@bookTicker","ethusdt@trade"],"id":1}'],
         ["/api/v3/ticker/bookTicker?symbol=BTCUSDT", "/ws/btcusdt@depth/ethusdt@trade"],
     ),
+    (
+        "bybit",
+        [
+            '{"op":"subscribe","args":["orderbook.50.BTCUSDT","publicTrade.ETHUSDT","kline.1.BTCUSDT"],"req_id":"1"}',
+            '{"op":"ping","req_id":2}',
+            '{"op":"unsubscribe","args":["orderbook.50.BTCUSDT"]}',
+        ],
+        [
+            "/v5/market/orderbook?category=spot&symbol=BTCUSDT&limit=3",
+            "/v5/market/kline?category=spot&symbol=ETHUSDT&interval=D",
+        ],
+    ),
 ]
 
 

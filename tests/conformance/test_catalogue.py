@@ -16,7 +16,7 @@ def test_the_best_known_clients_have_their_trials() -> None:
     exchanges: dict[str, set[str]] = {}
     for trial in read_catalogue().trials:
         exchanges.setdefault(trial.client, set()).add(trial.personality)
-    assert exchanges["python/ccxt"] == {"binance", "coinbase", "gemini", "kraken", "bithumb"}
+    assert exchanges["python/ccxt"] == {"binance", "bybit", "coinbase", "gemini", "kraken", "bithumb"}
     assert exchanges["python/cryptofeed"] == {"binance", "coinbase", "gemini", "kraken", "bithumb"}
     assert {"python/python-binance", "python/binance-connector", "node/node-binance-api"} <= exchanges.keys()
     assert {"node/binance-api-node", "node/binance-connector", "node/tardis-dev"} <= exchanges.keys()

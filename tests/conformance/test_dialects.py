@@ -49,6 +49,12 @@ MESSAGES: dict[str, tuple[str, str, dict[str, Any]]] = {
         '"ord_type":"market","trade_id":5,"timestamp":"2023-09-25T07:49:37.708706Z"}]}',
         {"price": Decimal("1.10"), "trade_id": 5},
     ),
+    "a Bybit trade tells the taker's side": (
+        "bybit",
+        '{"topic":"publicTrade.BTCUSDT","type":"snapshot","ts":1672304486868,"data":[{"T":1672304486865,'
+        '"s":"BTCUSDT","S":"Buy","v":"0.001","p":"16578.50","i":"20f43950","BT":false}]}',
+        {"side": "buy", "price": "16578.50", "trade_id": "20f43950", "time_ns": 1_672_304_486_865_000_000},
+    ),
     "a Kraken trade of v1": (
         "kraken-v1",
         '[337,[["5541.20000","0.15850568","1534614057.321597","s","l",""]],"trade","XBT/USD"]',

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from exchange_conformance.dialects import binance, bithumb, coinbase, gemini, kraken
+from exchange_conformance.dialects import binance, bithumb, bybit, coinbase, gemini, kraken
 from exchange_conformance.dialects.told import Told
 from exchange_conformance.values import Json, parse
 
@@ -23,6 +23,7 @@ DIALECTS: Mapping[str, Callable[[Json], list[Told]]] = {
     "kraken-v2": kraken.read_v2,
     "bithumb-legacy": bithumb.read_legacy,
     "bithumb-v2": bithumb.read_v2,
+    "bybit": bybit.read,
 }
 
 

@@ -3,8 +3,9 @@
 use crate::runtime::RuntimeConfig;
 use feedbench_exchange::personality::{
     binance::Binance, binary::BinanceSbe, binary::Itch, bithumb::Bithumb,
-    bithumb_global::BithumbGlobal, coinbase::Coinbase, coinbase_advanced::CoinbaseAdvanced,
-    fix::Dialect, gemini::Gemini, gemini_streams::GeminiStreams, kraken::Kraken,
+    bithumb_global::BithumbGlobal, bybit::Bybit, coinbase::Coinbase,
+    coinbase_advanced::CoinbaseAdvanced, fix::Dialect, gemini::Gemini,
+    gemini_streams::GeminiStreams, kraken::Kraken,
 };
 use std::fmt;
 
@@ -30,6 +31,8 @@ pub enum Name {
     Bithumb,
     /// Bithumb Global, as it was in 2020
     BithumbGlobal,
+    /// Bybit V5 spot: books, trades, tickers, candles; REST
+    Bybit,
     /// Binance's SBE streams, which are binary; its REST
     BinanceSbe,
     /// Binary messages of fixed width like Nasdaq's ITCH, subscribed to as on Binance; its REST
@@ -38,7 +41,7 @@ pub enum Name {
 
 impl Name {
     /// In the order in which ports are given out.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Binance,
         Self::Coinbase,
         Self::CoinbaseAdvanced,
@@ -47,6 +50,7 @@ impl Name {
         Self::GeminiStreams,
         Self::Bithumb,
         Self::BithumbGlobal,
+        Self::Bybit,
         Self::BinanceSbe,
         Self::Itch,
     ];
@@ -62,6 +66,7 @@ impl Name {
             Self::GeminiStreams => "gemini-streams",
             Self::Bithumb => "bithumb",
             Self::BithumbGlobal => "bithumb-global",
+            Self::Bybit => "bybit",
             Self::BinanceSbe => "binance-sbe",
             Self::Itch => "itch",
         }
@@ -78,6 +83,7 @@ impl Name {
             Self::GeminiStreams => config.door(GeminiStreams::new),
             Self::Bithumb => config.door(Bithumb::new),
             Self::BithumbGlobal => config.door(BithumbGlobal::new),
+            Self::Bybit => config.door(Bybit::new),
             Self::BinanceSbe => config.door(BinanceSbe::new),
             Self::Itch => config.door(Itch::new),
         }
@@ -126,6 +132,7 @@ impl Name {
                 "pubwss.bithumb.com",
             ],
             Self::BithumbGlobal => &["global-api.bithumb.pro", "global-openapi.bithumb.pro"],
+            Self::Bybit => &["stream.bybit.com", "api.bybit.com"],
             Self::BinanceSbe => &["stream-sbe.binance.com"],
             // No exchange serves it.
             Self::Itch => &[],

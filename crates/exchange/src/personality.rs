@@ -9,6 +9,7 @@ pub mod binance;
 pub mod binary;
 pub mod bithumb;
 pub mod bithumb_global;
+pub mod bybit;
 pub mod coinbase;
 pub mod coinbase_advanced;
 pub mod fix;

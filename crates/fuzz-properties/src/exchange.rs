@@ -8,6 +8,7 @@ use feedbench_exchange::personality::binance::Binance;
 use feedbench_exchange::personality::binary::{BinanceSbe, Itch};
 use feedbench_exchange::personality::bithumb::Bithumb;
 use feedbench_exchange::personality::bithumb_global::BithumbGlobal;
+use feedbench_exchange::personality::bybit::Bybit;
 use feedbench_exchange::personality::coinbase::Coinbase;
 use feedbench_exchange::personality::coinbase_advanced::CoinbaseAdvanced;
 use feedbench_exchange::personality::gemini::Gemini;
@@ -38,7 +39,7 @@ fn market() -> Market {
 /// Calls `converse` with the personality that a byte chooses, and what WebSocket clients ask for.
 macro_rules! with_personality {
     ($choice:expr, $market:expr, $converse:path, $($argument:expr),*) => {
-        match $choice % 11 {
+        match $choice % 12 {
             0 => $converse(Binance::new($market), "/ws/btcusdt@trade", $($argument),*),
             1 => $converse(Coinbase::new($market), "/", $($argument),*),
             2 => $converse(CoinbaseAdvanced::new($market), "/", $($argument),*),
@@ -49,7 +50,8 @@ macro_rules! with_personality {
             7 => $converse(Bithumb::new($market), "/websocket/v1", $($argument),*),
             8 => $converse(BithumbGlobal::new($market), "/message/realtime", $($argument),*),
             9 => $converse(BinanceSbe::new($market), "/ws/btcusdt@trade", $($argument),*),
-            _ => $converse(Itch::new($market), "/ws/btcusdt@depth", $($argument),*),
+            10 => $converse(Itch::new($market), "/ws/btcusdt@depth", $($argument),*),
+            _ => $converse(Bybit::new($market), "/v5/public/spot", $($argument),*),
         }
     };
 }

@@ -96,6 +96,11 @@ DIALECTS: Mapping[str, Dialect] = {
         written=KOREA,
     ),
     "bithumb-global": Dialect(times=("$.timestamp",), types=("$.topic",), markets=("$.data.symbol",)),
+    "bybit": Dialect(
+        times=("$.ts",),
+        types=("$.topic", "$.op"),
+        markets=("$.data.s", "$.data.symbol", "$.data[0].s"),
+    ),
     "coinbase": Dialect(
         times=("$.time",),
         types=("$.type",),

@@ -14,6 +14,7 @@ TICKERS = {
     "coinbaseexchange": "ticker",
     "kraken": "ticker",
     "bithumb": "ticker",
+    "bybit": "ticker",
     "gemini": None,
 }
 # Bithumb sends whole books, the others changes; for Coinbase's, ccxt wants an API key.
@@ -22,6 +23,7 @@ BOOKS = {
     "coinbaseexchange": None,
     "kraken": "depth",
     "bithumb": "book",
+    "bybit": "depth",
     "gemini": "depth",
 }
 SYMBOLS = {
@@ -29,6 +31,7 @@ SYMBOLS = {
     "coinbaseexchange": "BTC/USD",
     "kraken": "BTC/USD",
     "bithumb": "BTC/KRW",
+    "bybit": "BTC/USDT",
     "gemini": "BTC/USD",
 }
 
@@ -47,6 +50,9 @@ def client_of(claims: Claims) -> Any:
             exchange.options["fetchMarketsMethod"] = "fetch_markets_from_api"
         case "kraken":
             exchange.urls["api"]["ws"]["publicV2"] = f"{claims.ws}/v2"
+        case "bybit":
+            exchange.urls["api"]["ws"]["public"]["spot"] = f"{claims.ws}/v5/public/spot"
+            exchange.options["fetchMarkets"] = {"types": ["spot"]}
         case "bithumb":
             exchange.urls["api"]["ws"]["publicGen2"] = f"{claims.ws}/websocket/v1"
     return exchange

@@ -57,9 +57,13 @@ impl Delivery<'_> {
         }
         let mut digits = std::mem::take(&mut self.sender.digits);
         self.buffers.packer.begin();
-        let sent_ns = monotonic_ns();
         // What was held back goes first.
         let hold = self.moment.hold || !self.sender.unsent.is_empty();
+        // What is held back leaves later, when the clock is read again.
+        let sent_ns = match (hold, transport) {
+            (true, Transport::WebSocket) => self.moment.drawn_ns,
+            _ => monotonic_ns(),
+        };
         if hold {
             self.sender.note_hold(sent_ns);
         } else if self.moment.opened_ns.is_some() {

@@ -187,6 +187,7 @@ impl MarketThread {
         let moment = Moment {
             now_ns: self.done_ns,
             scheduled_ns: opened_ns.map_or(drawn_ns, |opened_ns| opened_ns + self.done_ns),
+            drawn_ns,
             opened_ns,
             clock: *self.market.clock(),
             hold: self.holds_back() && (more || several),

@@ -37,6 +37,8 @@ pub struct Moment {
     pub now_ns: u64,
     /// On the machine's clock; of an unpaced run, when it was made.
     pub scheduled_ns: u64,
+    /// The machine's clock as it was read last.
+    pub drawn_ns: u64,
     /// When the market opened; `None` in an unpaced run, whose times of the market mean nothing on the clock.
     pub opened_ns: Option<u64>,
     /// What the exchange's wall clock shows.
@@ -244,7 +246,7 @@ impl Sender {
         if self.unsent.is_empty() {
             self.held_since_ns = now_ns;
         }
-        self.held_enough |= now_ns - self.held_since_ns > HOLD_NS;
+        self.held_enough |= now_ns.saturating_sub(self.held_since_ns) > HOLD_NS;
     }
 
     /// Holds a frame back; returns how many will get it.

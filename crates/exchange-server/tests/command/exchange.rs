@@ -6,11 +6,12 @@ use serde_json::Value;
 use std::io::Write;
 use std::net::TcpStream;
 
-const PERSONALITIES: [&str; 10] = [
+const PERSONALITIES: [&str; 11] = [
     "binance",
     "binance-sbe",
     "bithumb",
     "bithumb-global",
+    "bybit",
     "coinbase",
     "coinbase-advanced",
     "gemini",

@@ -36,6 +36,11 @@ impl Batch {
         }
     }
 
+    /// Takes over what a stream with shorter batches is about to tell, so that an event is noted only once for both.
+    pub fn absorb(&mut self, shorter: &Self) {
+        self.levels.extend_from_slice(&shorter.levels);
+    }
+
     /// True if nothing has changed.
     pub fn is_empty(&self) -> bool {
         self.levels.is_empty()

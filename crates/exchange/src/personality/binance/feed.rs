@@ -162,7 +162,6 @@ impl Feed {
         }
         let feed = &mut self.symbols[number as usize];
         feed.fast.note(event);
-        feed.slow.note(event);
     }
 
     /// Batches, snapshots, tickers and candles.
@@ -189,6 +188,7 @@ impl Feed {
         for id in market.ids() {
             let symbol = market.symbol(id);
             let feed = &mut self.symbols[id.0 as usize];
+            feed.slow.absorb(&feed.fast);
             send_depth(&mut desk, id, symbol, &mut feed.fast, true);
             if slow {
                 send_depth(&mut desk, id, symbol, &mut feed.slow, false);

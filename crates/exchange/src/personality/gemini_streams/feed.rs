@@ -91,7 +91,6 @@ impl Feed {
             }
         }
         feed.fast.note(event);
-        feed.slow.note(event);
     }
 
     /// Changes of the book and best levels.
@@ -113,6 +112,7 @@ impl Feed {
         let slow = self.ticks % SLOW_TICKS == 0;
         for id in market.ids() {
             let feed = &mut self.symbols[id.0 as usize];
+            feed.slow.absorb(&feed.fast);
             desk.send_book(id, &mut feed.fast, true);
             if slow {
                 desk.send_book(id, &mut feed.slow, false);
