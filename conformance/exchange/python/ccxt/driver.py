@@ -39,6 +39,8 @@ SYMBOLS = {
 def client_of(claims: Claims) -> Any:
     """The exchange's class, pointed at the simulator by its own options."""
     exchange = getattr(ccxt.pro, claims.exchange)({"newUpdates": True, "enableRateLimit": False})
+    # It forgets the oldest of more trades than this that nobody has asked for yet, as on a busy machine.
+    exchange.options["tradesLimit"] = 1_000_000
     exchange.urls["api"] = rest_urls(exchange.urls["api"], claims.rest) | {"ws": exchange.urls["api"]["ws"]}
     match claims.exchange:
         case "binance":
