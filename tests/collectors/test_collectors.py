@@ -173,6 +173,7 @@ async def test_tickers_of_the_simulated_exchange(
     assert all(each.round_trip_ns is not None for each in rest.observations)
     assert (feed.tally.gaps, feed.tally.failed, feed.tally.unreadable) == (0, 0, 0), feed.tally
     # A snapshot is of when it was asked for; a market that was late then tells of what came before it.
+    assert sum(each.snapshot for each in feed.observations) == (name != "binance")
     times = [each.event_unix_ns for each in feed.observations if not each.snapshot]
     assert times == sorted(times, key=lambda time: time or 0)
     assert feed.observations[0].snapshot is (name != "binance")

@@ -1,5 +1,6 @@
 """What an engine claims is compared with the ledger, and each way to be wrong is noticed."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from exchange_conformance.errors import ConformanceError
 from exchange_conformance.ledger import Ledger, Sent
-from fix_conformance.bench import MESSAGES, message
+from fix_conformance.bench import MESSAGES, Times, message, report
 from fix_conformance.trials import STREAMS, body_key, judge, read_claims
 from fix_conformance.wire import decode, encode
 
@@ -73,3 +74,34 @@ def test_the_benchmarks_messages_are_sound() -> None:
     for number in (0, 1, 2, MESSAGES - 1):
         fields = message(number)
         assert decode(encode(fields))[2:-1] == fields[1:]
+
+
+def test_the_benchmark_compares_within_each_round() -> None:
+    """The machine becomes slower from round to round, for all alike: medians of each would not show it."""
+    ours = [1_000 * number for number in range(1, 12)]
+    passes = {
+        "feedbench": ours,
+        "quickfix": [2 * took for took in ours],
+        "simplefix": [25 * took for took in ours],
+    }
+    assert Times.of(passes, "quickfix") == Times(2.0, 2.0, 2.0)
+    # With 95 % the median of eleven lies between the second from below and the second from above.
+    uneven = passes | {"quickfix": [took * number for number, took in enumerate(ours, start=1)]}
+    assert Times.of(uneven, "quickfix") == Times(6.0, 2.0, 10.0)
+    assert Times.of({name: took[:6] for name, took in uneven.items()}, "quickfix") == Times(3.5, 1.0, 6.0)
+
+
+@pytest.mark.parametrize(("slow", "status"), [(30.0, 0), (19.0, 1)], ids=["fast enough", "too slow"])
+def test_the_benchmark_says_and_returns_whether_the_bars_are_held(
+    slow: float, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passes = {"feedbench": [1_000] * 11, "quickfix": [1_500] * 11, "simplefix": [round(1_000 * slow)] * 11}
+    assert report(passes, as_json=False) == status
+    said = capsys.readouterr().out
+    assert "pass  1.5 (1.5 to 1.5) times quickfix, paired by round; must be at least 1\n" in said
+    word = "FAIL" if status else "pass"
+    assert f"{word}  {slow:.1f} ({slow:.1f} to {slow:.1f}) times simplefix" in said
+    assert report(passes, as_json=True) == status
+    told = json.loads(capsys.readouterr().out)
+    assert told["times"]["simplefix"] == {"median": slow, "low": slow, "high": slow}
+    assert told["messages_per_s"]["feedbench"] == pytest.approx(MESSAGES / 1e-6)
