@@ -1,5 +1,5 @@
 """`feedbench capacity`: how many clients, or what rate, a server takes before it is late; what rate a feed
-client takes.
+client takes; how many clients a relay feeds.
 """
 
 from __future__ import annotations
@@ -29,9 +29,16 @@ from feedbench.units import format_duration, parse_duration
 if TYPE_CHECKING:  # they bring in numpy, which the other commands' help does without
     from feedbench.capacity.feed_search import BreakingRate
     from feedbench.capacity.probe import Limit, Probe
+    from feedbench.capacity.relay_search import FedSubscribers
     from feedbench.capacity.search import Capacity
 
-UNITS = {"clients": "clients", "rate": "messages/s", "feed-rate": "events/s"}  # by what is searched for
+# By what is searched for.
+UNITS = {
+    "clients": "clients",
+    "rate": "messages/s",
+    "feed-rate": "events/s",
+    "subscribers": "subscribers",
+}
 QUANTILES = ("p50", "p90", "p95", "p99", "p99.9", "p99.99")  # those of load.json
 
 
@@ -50,7 +57,7 @@ def capacity(
         ),
     ],
     of: Annotated[
-        str, typer.Option("--of", metavar="clients|rate|feed-rate", help="What is searched for.")
+        str, typer.Option("--of", metavar="clients|rate|feed-rate|subscribers", help="What is searched for.")
     ] = "clients",
     quantile: Annotated[
         str | None,
@@ -76,16 +83,22 @@ def capacity(
 
     Each load is decided by a majority of up to three experiments; the search is repeated, and the range of
     the repeats is printed with their median. With `--of feed-rate` TARGET is a feed client that follows the
-    market of scenarios/feeds/breaking-rate.toml; FILE asks all clients of such a scenario.
+    market of scenarios/feeds/breaking-rate.toml; FILE asks all clients of such a scenario. With `--of
+    subscribers` TARGET is a relay on the market of scenarios/feeds/capacity.toml, or FILE asks all relays.
     """
     from feedbench.capacity.probe import Limit, clients_experiment, rate_experiment
     from feedbench.capacity.search import find_capacity
 
-    searched = "feed-rate" if what.endswith(".toml") else _one_of(of, tuple(UNITS), "--of")
-    usual = "p99" if searched == "feed-rate" else "p95"
+    searched = _one_of(of, tuple(UNITS), "--of")
+    if what.endswith(".toml") and searched != "subscribers":
+        searched = "feed-rate"
+    usual = "p99" if searched in ("feed-rate", "subscribers") else "p95"
     limit = Limit(_one_of(quantile or usual, QUANTILES, "--quantile"), _duration(below) if below else None)
     if searched == "feed-rate":
         _feed_rates(what, limit, _duration(duration), most or 1_000_000, precision, repeats, as_json=as_json)
+        return
+    if searched == "subscribers":
+        _subscribers(what, limit, _duration(duration), most, precision, repeats, as_json=as_json)
         return
     if searched == "clients" and limit.below_ns is None:
         raise FeedbenchError("waiting clients keep every rate", hint="--below 5ms, or --of rate")
@@ -144,14 +157,67 @@ def _feed_rates(
                 print(_sentence(one, limit), flush=True)
 
 
+def _subscribers(
+    what: str,
+    limit: Limit,
+    measure_ns: int,
+    most: int | None,
+    precision: float,
+    repeats: int,
+    *,
+    as_json: bool,
+) -> None:
+    from feedbench.capacity.feed_search import FeedSearch, read_market
+    from feedbench.capacity.relay_search import most_subscribers, search_relays
+
+    project = Project.find()
+    registry = discover(project)
+    is_file = what.endswith(".toml")
+    path = Path(what) if is_file else project.scenarios / "feeds" / "capacity.toml"
+    market = read_market(path, project, registry)
+    if market.relay is None:
+        raise FeedbenchError("it has no [relay]", where=str(path), hint="subscribers are a relay's")
+    most = most or most_subscribers()
+    search = FeedSearch(market, limit, measure_ns, most, precision, repeats)
+    names = market.targets if is_file else (registry.get(what).name,)
+    known = [name for name in names if registry.get(name).relay_command is not None]
+    if not known:
+        raise FeedbenchError("it is no relay", where=what, hint="feedbench targets --role relay lists them")
+    with measuring(project):
+        for one in search_relays(search, tuple(known), project=project, told=say):
+            if as_json:
+                document = {"what": one.target, "of": "subscribers", **asdict(limit), **one.document()}
+                print(json.dumps({"schema": SCHEMA, **document}), flush=True)
+            else:
+                print(_subscribers_sentence(one, limit), flush=True)
+
+
+def _subscribers_sentence(one: FedSubscribers, limit: Limit) -> str:
+    if one.found is None:
+        return f"{one.target}: {one.trouble}"
+    rule = _rule(limit)
+    if one.found.value == 0:
+        return f"{one.target}: not even the fewest subscribers {rule}"
+    low, high = one.found.interval
+    bound = "; the exchange itself was late beyond" if one.exchange_was_late else ""
+    least = "at least " if one.found.at_least or one.exchange_was_late else ""
+    return (
+        f"{one.target}: {least}{one.found.value:,} subscribers {rule} "
+        f"(range of {len(one.found.estimates)}: {low:,} to {high:,}{bound})"
+    )
+
+
+def _rule(limit: Limit) -> str:
+    """Of an age."""
+    if limit.below_ns is None:
+        return "complete"
+    return f"with {limit.quantile} below {format_duration(limit.below_ns)}"
+
+
 def _sentence(one: BreakingRate, limit: Limit) -> str:
     if one.found is None:
         return f"{one.target}: {one.trouble}"
-    rule = (
-        "complete"
-        if limit.below_ns is None
-        else f"with {limit.quantile} below {format_duration(limit.below_ns)}"
-    )
+    rule = _rule(limit)
     if one.found.value == 0:
         return f"{one.target}: not even the least rate {rule}"
     low, high = one.found.interval
