@@ -5,6 +5,7 @@
 # make bench-fix      our FIX parser against simplefix and QuickFIX's C++, pass by pass in one run
 # make bench-exchange  the simulated exchange against raw loops of writes, interleaved on the same two cores
 # make bench-pipeline  the analysis of feed clients' files: as many events as Papík had, then beside polars and hashlib
+# make bench-partitions  the same in parts: one process, 2 and 4 workers, and 2 GB for each
 # make servers        sets up every server target that this machine can have, and ranks them all: scenarios/servers/all.toml
 # make salih          the first paper's campaign, re-run (about 1½ hours)
 # make grandhi        the fifth paper's campaigns through REST, WebSocket and FIX, re-run (8 minutes)
@@ -14,7 +15,7 @@ FEEDBENCH := .venv/bin/feedbench
 CARGO = $(shell cat .feedbench/cargo)
 PIP_COMPILE := pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links --no-header
 .DEFAULT_GOAL := bench
-.PHONY: setup setup-test setup-targets bench servers test conformance lint format bench-engine bench-exchange bench-fix bench-pipeline salih grandhi tomasetti lock clean
+.PHONY: setup setup-test setup-targets bench servers test conformance lint format bench-engine bench-exchange bench-fix bench-pipeline bench-partitions salih grandhi tomasetti lock clean
 
 setup:
 	@setup/setup.sh bench
@@ -61,6 +62,10 @@ bench-exchange: setup
 # polars is there for tests and for this. The generated events want about 25 GB of disk.
 bench-pipeline: setup-test
 	@.venv/bin/python -m feedbench.pipeline.bench
+
+# The generated events want about 6 GB of disk. A smaller one: make bench-partitions EVENTS=200000
+bench-partitions: setup-test
+	@.venv/bin/python -m feedbench.pipeline.bench.partitions $(if $(EVENTS),--events $(EVENTS))
 
 bench-fix: setup
 	$(CARGO) build --release --locked --quiet -p feedbench-wire --example fix_parse

@@ -1,4 +1,4 @@
-"""Durations: `"25ms"` in a scenario, whole nanoseconds inside, `25 ms` on the screen."""
+"""Durations: `"25ms"` in a scenario, whole nanoseconds inside, `25 ms` on the screen. Sizes: `"2GB"`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,21 @@ UNITS_NS = {
 }
 DURATION_HINT = 'write a number and a unit, like "25ms"; the units are ns us ms s m h'
 
+UNITS_BYTES = {
+    "B": 1,
+    "kB": 10**3,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
+SIZE_HINT = 'write a number and a unit, like "2GB"; the units are B kB MB GB TB KiB MiB GiB TiB'
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGT]?i?B)")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m|h)")
 
 
@@ -28,6 +43,17 @@ def parse_duration(text: str) -> int:
     if duration_ns != int(duration_ns):
         raise ValueError(f'"{text}" is finer than a nanosecond')
     return int(duration_ns)
+
+
+def parse_size(text: str) -> int:
+    """`"1.5GB"` → 1500000000 bytes. ValueError when it is no size, or no whole number of bytes."""
+    match = _SIZE.fullmatch(text)
+    if match is None or match[2] not in UNITS_BYTES:
+        raise ValueError(f'"{text}" is not a size')
+    size = Decimal(match[1]) * UNITS_BYTES[match[2]]
+    if size != int(size):
+        raise ValueError(f'"{text}" is finer than a byte')
+    return int(size)
 
 
 def format_duration(duration_ns: int) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from feedbench.errors import FeedbenchError
-from feedbench.pipeline.bench import generate
+from feedbench.pipeline.bench import generate, partitions
 from feedbench.pipeline.bench.contest import VERSIONS, contest
 from feedbench.pipeline.bench.generate import CLIENTS
 from feedbench.pipeline.ingest import ingested
@@ -65,3 +66,23 @@ def test_generating_again_is_the_same_and_goes_on_where_it_stopped(
     assert [part.read_bytes() for part in parts] == before
     assert parts[0].stat().st_mtime_ns == untouched
     assert sum(done) == 7000 * len(CLIENTS)
+
+
+@pytest.mark.end_to_end
+def test_processes_and_workers_find_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    partitions.main(events=3000, memory_limit="1GB", folder=tmp_path / "bench")
+    said = capsys.readouterr().out
+    for name in ("one process", "2 workers", "4 workers", "2 workers of 1GB"):
+        assert f"\n{name}: " in said
+    assert "all find the same study, to the last digit" in said
+    assert not (tmp_path / "bench").exists()
+
+
+def test_workers_that_differ_or_take_too_much_are_found() -> None:
+    versions = (partitions.Version("one process", 0), partitions.Version("1 worker of 1GB", 1, 10**9))
+    one = partitions.Turn(1.0, 10**9, 100, 5, "a" * 64)
+    partitions._tell(10, versions, [one, one])
+    with pytest.raises(FeedbenchError, match="do not find the same"):
+        partitions._tell(10, versions, [one, replace(one, sha256="b" * 64)])
+    with pytest.raises(FeedbenchError, match=r"1 worker of 1GB: 1\.20 GB in a process"):
+        partitions._tell(10, versions, [one, replace(one, peak_bytes=1_200_000_000)])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import duckdb
-
 from feedbench.pipeline.common import Common
-from feedbench.pipeline.dialect import NOT_JSON, dialect
+from feedbench.pipeline.dialect import NOT_JSON
 from feedbench.pipeline.ingest import SeriesFiles
+from feedbench.pipeline.tally import Tally
 
 TYPES_TOLD = 8
 
@@ -47,55 +45,31 @@ class Account:
         return self.messages * 1000 / self.duration_ms if self.duration_ms else None
 
 
-TOTALS = """
-SELECT series, count(*), count(age_ms), min(received_unix_ms), max(received_unix_ms),
-       sum(bytes)::BIGINT, min(bytes), max(bytes)
-FROM deliveries GROUP BY series
-"""
-# Of the rows that are no events only, read once more from Parquet.
-TYPES = """
-SELECT {type}, count(*) FROM read_parquet(?) SEMI JOIN
-    (SELECT number FROM deliveries WHERE series = ? AND age_ms IS NULL) USING (number)
-GROUP BY ALL
-"""
+def account(files: SeriesFiles, tally: Tally, common: Common) -> Account:
+    """Of one series."""
+    first, last = tally.first_unix_ms, tally.last_unix_ms
+    from_receipts = last - first if first is not None and last is not None else None
+    return Account(
+        messages=tally.messages,
+        events=tally.events,
+        repeated=common.repeated,
+        common=common.ages.count,
+        left_out=_left_out(tally),
+        connections=files.connections,
+        first_unix_ms=first,
+        last_unix_ms=last,
+        duration_ms=from_receipts if files.duration_ms is None else files.duration_ms,
+        payload_bytes=tally.payload_bytes,
+        smallest_bytes=tally.smallest_bytes or 0,
+        largest_bytes=tally.largest_bytes or 0,
+    )
 
 
-def accounts(
-    files: Sequence[SeriesFiles],
-    common: Mapping[int, Common],
-    database: duckdb.DuckDBPyConnection,
-) -> list[Account]:
-    """Of each series, in order; `common` by its number."""
-    totals = {row[0]: row[1:] for row in database.execute(TOTALS).fetchall()}
-    found = []
-    for number, each in enumerate(files):
-        messages, events, first, last, *sizes = totals.get(number, (0, 0, None, None, 0, 0, 0))
-        found.append(
-            Account(
-                messages=messages,
-                events=events,
-                repeated=common[number].repeated,
-                common=common[number].ages.count,
-                left_out=_left_out(number, each, database) if messages > events else (),
-                connections=each.connections,
-                first_unix_ms=first,
-                last_unix_ms=last,
-                duration_ms=last - first if each.duration_ms is None and messages else each.duration_ms,
-                payload_bytes=sizes[0],
-                smallest_bytes=sizes[1],
-                largest_bytes=sizes[2],
-            )
-        )
-    return found
-
-
-def _left_out(number: int, files: SeriesFiles, database: duckdb.DuckDBPyConnection) -> tuple[LeftOut, ...]:
-    """What is no JSON, then the most frequent types; the rest together."""
-    query = TYPES.format(type=dialect(files.series.exchange).type_name("payload"))
-    rows = database.execute(query, [[str(part) for part in files.parts], number]).fetchall()
+def _left_out(tally: Tally) -> tuple[LeftOut, ...]:
+    """What is no JSON, then the most frequent types, equally frequent ones by name; the rest together."""
     ordered = sorted(
-        (LeftOut(type, count) for type, count in rows),
-        key=lambda each: (each.type != NOT_JSON, -each.messages),
+        (LeftOut(type, count) for type, count in tally.left_out),
+        key=lambda each: (each.type != NOT_JSON, -each.messages, each.type),
     )
     rest = sum(each.messages for each in ordered[TYPES_TOLD:])
     return (*ordered[:TYPES_TOLD], *([LeftOut("others", rest)] if rest else []))

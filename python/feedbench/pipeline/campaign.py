@@ -12,7 +12,9 @@ from feedbench.feed.settings import EXCHANGE_FACTOR, Feed
 from feedbench.papers import read_paper
 from feedbench.paths import Project, RunDirectory
 from feedbench.pipeline.dialect import exchange_of
-from feedbench.pipeline.run import Options, Stage, quiet, run_pipeline
+from feedbench.pipeline.partitions.order import CrewOrder
+from feedbench.pipeline.progress import Say, Stage, quiet, silent
+from feedbench.pipeline.run import Options, run_pipeline
 from feedbench.pipeline.series import Series
 from feedbench.pipeline.setting import Setting, setting_of_run
 from feedbench.pipeline.source import Source, find_sources, sources_of
@@ -36,7 +38,9 @@ def has_studies(plan: Plan) -> bool:
     return any(_is_parallel(condition.load.feed) for condition in plan.conditions)
 
 
-def analyze_run(run: RunDirectory, *, stage: Stage = quiet) -> list[Result]:
+def analyze_run(
+    run: RunDirectory, *, crew: CrewOrder | None = None, stage: Stage = quiet, say: Say = silent
+) -> list[Result]:
     """A study for each combination of the run's other factors than the exchange, in its folder pipeline/.
 
     All clients of a run read one host's clock. Sentinel and control are no contenders, and left out.
@@ -54,23 +58,30 @@ def analyze_run(run: RunDirectory, *, stage: Stage = quiet) -> list[Result]:
     results = []
     for name, files in sources.items():
         out = run.path / FOLDER / name if len(sources) > 1 else run.path / FOLDER
-        results.append(_analyze(files, setting, out, Options(one_clock=True), stage))
+        results.append(_analyze(files, setting, out, Options(one_clock=True, crew=crew), stage, say))
     return results
 
 
 def analyze_files(
-    arguments: Sequence[str], out: Path, *, one_clock: bool = False, stage: Stage = quiet
+    arguments: Sequence[str],
+    out: Path,
+    *,
+    one_clock: bool = False,
+    crew: CrewOrder | None = None,
+    stage: Stage = quiet,
+    say: Say = silent,
 ) -> Result:
     """Of files and folders (see source.py), into `out`."""
     sources = find_sources(arguments)
     names = ", ".join(Path(argument).name for argument in arguments)
-    return _analyze(sources, Setting(f"the files {names}"), out, Options(one_clock=one_clock), stage)
+    options = Options(one_clock=one_clock, crew=crew)
+    return _analyze(sources, Setting(f"the files {names}"), out, options, stage, say)
 
 
 def _analyze(
-    sources: Sequence[Source], setting: Setting, out: Path, options: Options, stage: Stage
+    sources: Sequence[Source], setting: Setting, out: Path, options: Options, stage: Stage, say: Say
 ) -> Result:
-    study = run_pipeline(sources, out, options, stage)
+    study = run_pipeline(sources, out, options, stage, say)
     paper = read_paper(Project.find().root / "papers" / "papik.toml")
     write_study(study, setting, paper, out)
     return Result(study, out)

@@ -16,7 +16,7 @@ import duckdb
 
 from feedbench.errors import FeedbenchError
 from feedbench.pipeline.ages import Ages, ages_of
-from feedbench.pipeline.ingest import Progress
+from feedbench.pipeline.progress import Progress
 
 ROWS_AT_ONCE = 30_000_000  # in one partition by hash: under 2 GB for the hash table
 MOST_CLIENTS = 64  # bits of the mask that tells who received a text
@@ -83,15 +83,6 @@ def common_events(
             repeated[number] += count
         progress(total // 2**partition_bits)
     return {number: Common(ages_of(counts[number]), repeated[number]) for number in numbers}
-
-
-def all_ages(database: duckdb.DuckDBPyConnection) -> dict[int, Ages]:
-    """Of each series that has any, whether others have the events or not."""
-    counts: dict[int, dict[int, int]] = {}
-    query = "SELECT series, age_ms, count(*) FROM deliveries WHERE age_ms IS NOT NULL GROUP BY ALL"
-    for number, age_ms, count in database.execute(query).fetchall():
-        counts.setdefault(number, {})[age_ms] = count
-    return {number: ages_of(each) for number, each in counts.items()}
 
 
 def _rows(of_series: str, partition: int, partition_bits: int) -> str:

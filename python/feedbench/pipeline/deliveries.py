@@ -13,7 +13,8 @@ from pathlib import Path
 import duckdb
 
 from feedbench.pipeline.dialect import dialect
-from feedbench.pipeline.ingest import Progress, SeriesFiles
+from feedbench.pipeline.ingest import SeriesFiles
+from feedbench.pipeline.progress import Progress
 
 PARTS_AT_ONCE = 4  # enough for all cores to have work, few enough for a bar that moves
 
@@ -29,14 +30,23 @@ def open_database(path: Path, *, memory_bytes: int, threads: int) -> duckdb.Duck
     for stale in (path, path.with_name(f"{path.name}.wal")):
         stale.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
+    return _connect(str(path), Path(f"{path}.spill"), memory_bytes, threads)
+
+
+def open_memory(spill: Path, *, memory_bytes: int, threads: int) -> duckdb.DuckDBPyConnection:
+    """A database in memory; what does not fit goes to the folder `spill`."""
+    return _connect(":memory:", spill, memory_bytes, threads)
+
+
+def _connect(name: str, spill: Path, memory_bytes: int, threads: int) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(
-        str(path),
+        name,
         config={
             "memory_limit": f"{memory_bytes // 2**20}MiB",
             "threads": threads,
             # Rows carry their own order.
             "preserve_insertion_order": False,
-            "temp_directory": f"{path}.spill",
+            "temp_directory": str(spill),
         },
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +11,9 @@ import duckdb
 from feedbench.errors import FeedbenchError
 from feedbench.pipeline.batch import Batch, Connected
 from feedbench.pipeline.problem import Problem
+from feedbench.pipeline.progress import Progress
 from feedbench.pipeline.series import Series
 from feedbench.pipeline.source import Source
-
-Progress = Callable[[int], None]  # messages more that are done
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from feedbench.pipeline.ingest import Progress
+from feedbench.pipeline.progress import Progress
 from feedbench.pipeline.series import Series
 
 PART_EVENTS = 1_000_000
