@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from feedbench.units import UNITS_NS, format_duration, parse_duration
+from feedbench.units import UNITS_NS, format_duration, parse_duration, parse_size
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,16 @@ def test_whole_numbers_of_any_unit_lose_nothing(number: int, unit: str) -> None:
 )
 def test_durations_are_said_as_people_say_them(duration_ns: int, text: str) -> None:
     assert format_duration(duration_ns) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"), [("2GB", 2 * 10**9), ("1.5 GB", 1_500_000_000), ("512MiB", 2**29), ("7B", 7)]
+)
+def test_sizes_are_whole_bytes(text: str, size_bytes: int) -> None:
+    assert parse_size(text) == size_bytes
+
+
+@pytest.mark.parametrize("text", ["", "2", "2 gigabytes", "-1GB", "1.5B", "2iB"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not a size|finer than a byte"):
+        parse_size(text)

@@ -21,7 +21,7 @@ import typer
 from feedbench.cli.common import say
 from feedbench.cli.pipeline import progress_stage
 from feedbench.errors import FeedbenchError
-from feedbench.paths import Project
+from feedbench.paths import Project, write_json
 from feedbench.pipeline.bench.generate import CLIENTS, generate
 from feedbench.pipeline.ingest import ingested
 from feedbench.pipeline.partitions.order import CrewOrder
@@ -32,6 +32,7 @@ from feedbench.units import format_duration, parse_size
 
 # Also where this file is run as a program, and called otherwise.
 MODULE = "feedbench.pipeline.bench.partitions"
+TURN = "turn.json"
 EVENTS = 5_000_000
 # Generated events, partitions or database, and what is put aside.
 DISK_BYTES_PER_EVENT = 200
@@ -116,11 +117,11 @@ def _turn(version: Version, place: Path) -> Turn:
     say(f"{version.name} …")
     words = [str(place), str(version.workers), str(version.memory_limit_bytes)]
     done = subprocess.run(
-        [sys.executable, "-m", MODULE, "turn", *words], stdout=subprocess.PIPE, text=True, check=False
+        [sys.executable, "-m", MODULE, "turn", *words], stdout=subprocess.DEVNULL, check=False
     )
     if done.returncode != 0:
         raise FeedbenchError(f"it ended with status {done.returncode}", where=version.name)
-    return Turn(**json.loads(done.stdout))
+    return Turn(**json.loads((place / TURN).read_text(encoding="utf-8")))
 
 
 def _run(place: Path, workers: int, memory_limit_bytes: int) -> dict[str, Any]:
@@ -142,7 +143,9 @@ def _run(place: Path, workers: int, memory_limit_bytes: int) -> dict[str, Any]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["turn"]:
-        print(json.dumps(_run(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))))
+        # Not on stdout, which the workers' processes have, too.
+        turn_place = Path(sys.argv[2])
+        write_json(turn_place / TURN, _run(turn_place, int(sys.argv[3]), int(sys.argv[4])))
     else:
         try:
             typer.run(main)
