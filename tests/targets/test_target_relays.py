@@ -124,6 +124,11 @@ class Collected:
     def wait_for(self, count: int) -> None:
         wait_until(lambda: len(self.messages) >= count, f"only {len(self.messages)} of {count} messages came")
 
+    def wait_for_end(self) -> None:
+        """Until all that came was read, and the end of the connection."""
+        self.thread.join(DEADLINE_S)
+        assert self.ended is not None, "the connection did not end"
+
     def keys(self) -> list[Key]:
         return [key(message) for message in self.messages]
 
@@ -213,10 +218,9 @@ def test_two_clients_get_every_message_in_order(
     assert passing.end() == ""
     sent = source.sent()
     for client in clients:
-        client.thread.join(5)
+        client.wait_for_end()
         found = positions(client.keys(), sent)
         assert found == list(range(found[0], found[0] + len(found))), "something is missing"
-        assert client.ended is not None
 
 
 @every_relay
@@ -250,7 +254,7 @@ def test_a_lost_upstream_is_resumed_without_duplicates_or_reordering(
     seen = len(client.messages)
     client.wait_for(seen + 30)
     said = passing.end()
-    assert client.ended is not None
+    client.wait_for_end()
     assert len(said.splitlines()) >= 2, "each loss is told on stderr"
     found = positions(client.keys(), source.sent())
     assert found == sorted(set(found))
@@ -304,8 +308,7 @@ def test_a_proxy_that_lost_its_upstream_ends_the_client_and_serves_the_next(
     seen: list[Key] = []
     for _ in range(2):
         client = Collected(passing.client())
-        client.thread.join(DEADLINE_S)
-        assert client.ended is not None, "the exchange has ended the connection"
+        client.wait_for_end()
         seen += client.keys()
     passing.end()
     assert seen, "nothing was passed on"
