@@ -10,7 +10,7 @@ use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpStream;
 use tokio::sync::broadcast::{self, Receiver, Sender};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{yield_now, JoinSet};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tokio_tungstenite::tungstenite::http::StatusCode;
@@ -23,6 +23,8 @@ use tokio_tungstenite::{
 
 /// tokio's broadcast channel keeps the newest of them for all; a client that is further behind is let go.
 const MOST_WAITING: usize = 1024;
+/// After so many messages clients get their turn, however much more lies ready: none is let go for our own hurry.
+const AT_A_TIME: u32 = 32;
 const CLOSING_AT_MOST: Duration = Duration::from_secs(1);
 
 /// One connection upstream, to its end by a close frame.
@@ -42,7 +44,12 @@ async fn follow(
     }
     upstream.connected();
     let mut closed = None;
+    let mut turn = 0_u32;
     loop {
+        turn = (turn + 1) % AT_A_TIME;
+        if turn == 0 {
+            yield_now().await;
+        }
         let message = socket.next().await;
         let at = relay.now();
         let message = match message.unwrap_or(Err(Error::ConnectionClosed)) {
