@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from feedbench.capacity.feed_probe import FeedProbe, least_rate
-from feedbench.capacity.feed_search import FeedSearch, market, read_market, search_one
+from feedbench.capacity.feed_search import search_rate
+from feedbench.capacity.market import MarketSearch, market, read_market
 from feedbench.capacity.probe import Limit
 from feedbench.cli import app
 from feedbench.errors import FeedbenchError, ScenarioError
@@ -26,9 +27,9 @@ LIMIT = Limit("p99", 1_000_000)
 FAULTY = PROJECT.root / "tests" / "verify" / "faulty_feed_client.py"
 
 
-def search(limit: Limit = LIMIT, **changes: Any) -> FeedSearch:
+def search(limit: Limit = LIMIT, **changes: Any) -> MarketSearch:
     scenario = read_market(MARKET, PROJECT, discover(PROJECT, probe=lambda need: None))
-    usual = FeedSearch(scenario, limit, 1_000_000_000, rate_most=1_000_000, precision=0.05, repeats=3)
+    usual = MarketSearch(scenario, limit, 1_000_000_000, most=1_000_000, precision=0.05, repeats=3)
     return replace(usual, **changes)
 
 
@@ -54,7 +55,7 @@ def queue(knee: int) -> Callable[[int], Mapping[str, Any]]:
 @pytest.mark.parametrize("knee", [1_000, 33_333, 700_000])
 def test_a_planted_knee_is_found(knee: int) -> None:
     told: list[str] = []
-    answer = search_one(search(), "c/planted", queue(knee), told=told.append)
+    answer = search_rate(search(), "c/planted", queue(knee), told=told.append)
     assert answer.found is not None
     assert knee / 1.05 - 1 <= answer.found.value <= knee
     assert answer.messages_per_s == pytest.approx(2 * answer.found.value)
@@ -68,7 +69,7 @@ def test_an_exchange_that_was_late_makes_it_a_lower_bound() -> None:
         late = rate > 5_000
         return result(rate, age_ns=2_000_000 if late else 1_000, since_sent_ns=1_000)
 
-    answer = search_one(search(), "c/planted", measure, told=lambda _: None)
+    answer = search_rate(search(), "c/planted", measure, told=lambda _: None)
     assert answer.found is not None
     assert answer.exchange_was_late
     assert 5_000 / 1.05 - 1 <= answer.found.value <= 5_000
@@ -82,7 +83,7 @@ def test_a_client_that_loses_messages_has_not_kept_the_rate() -> None:
         return result(rate, age_ns=1_000, **lossy)
 
     told: list[str] = []
-    answer = search_one(search(), "c/planted", measure, told=told.append)
+    answer = search_rate(search(), "c/planted", measure, told=told.append)
     assert answer.found is not None
     assert 5_000 / 1.05 - 1 <= answer.found.value <= 5_000
     assert not answer.exchange_was_late
@@ -98,7 +99,7 @@ def test_a_market_is_one_exchange_with_nothing_varied(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="has no \\[feed\\]"):
         read_market(PROJECT.scenarios / "quick.toml", PROJECT, registry)
     with pytest.raises(FeedbenchError, match="p99 needs at least"):
-        search_one(search(rate_most=100), "c/planted", queue(1_000), told=lambda _: None)
+        search_rate(search(most=100), "c/planted", queue(1_000), told=lambda _: None)
 
 
 def test_the_command_refuses_who_is_no_feed_client() -> None:

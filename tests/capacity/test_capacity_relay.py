@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from feedbench.capacity.feed_search import FeedSearch, market, read_market
+from feedbench.capacity.market import MarketSearch, market, read_market
 from feedbench.capacity.probe import Limit
 from feedbench.capacity.relay_probe import RelayProbe
 from feedbench.capacity.relay_search import search_subscribers
@@ -28,9 +28,9 @@ LIMIT = Limit("p99", 1_000_000)
 FAULTY = PROJECT.root / "tests" / "feed" / "faulty_relay.py"
 
 
-def search(**changes: Any) -> FeedSearch:
+def search(**changes: Any) -> MarketSearch:
     scenario = read_market(MARKET, PROJECT, discover(PROJECT, probe=lambda need: None))
-    usual = FeedSearch(scenario, LIMIT, 1_000_000_000, rate_most=10_000, precision=0.05, repeats=3)
+    usual = MarketSearch(scenario, LIMIT, 1_000_000_000, most=10_000, precision=0.05, repeats=3)
     return replace(usual, **changes)
 
 
@@ -85,7 +85,7 @@ def test_an_exchange_that_is_late_makes_the_answer_a_lower_bound() -> None:
 
 def test_who_holds_all_that_is_allowed_holds_at_least_that() -> None:
     answer = search_subscribers(
-        search(rate_most=64), "c/planted", lambda clients: result(clients, age_ns=1), told=lambda _: None
+        search(most=64), "c/planted", lambda clients: result(clients, age_ns=1), told=lambda _: None
     )
     assert answer.found is not None
     assert (answer.found.value, answer.found.at_least) == (64, True)
@@ -94,7 +94,7 @@ def test_who_holds_all_that_is_allowed_holds_at_least_that() -> None:
 def test_too_few_messages_for_the_quantile_are_told() -> None:
     with pytest.raises(FeedbenchError, match=r"p99 needs the messages of \d+ subscribers"):
         search_subscribers(
-            search(measure_ns=1_000_000, rate_most=10), "c/planted", lambda _: {}, told=lambda _: None
+            search(measure_ns=1_000_000, most=10), "c/planted", lambda _: {}, told=lambda _: None
         )
 
 

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from feedbench.capacity.feed_probe import FeedProbe
-from feedbench.capacity.feed_search import market, read_market
+from feedbench.capacity.market import market, read_market
 from feedbench.cli import app
 from feedbench.errors import EngineError, FeedbenchError
 from feedbench.feed.ledger import ALL_SUBSCRIBERS, MESSAGE, Ledger, keys_of_payloads

@@ -27,9 +27,8 @@ from feedbench.service import serve
 from feedbench.units import format_duration, parse_duration
 
 if TYPE_CHECKING:  # they bring in numpy, which the other commands' help does without
-    from feedbench.capacity.feed_search import BreakingRate
+    from feedbench.capacity.market import MarketCapacity
     from feedbench.capacity.probe import Limit, Probe
-    from feedbench.capacity.relay_search import FedSubscribers
     from feedbench.capacity.search import Capacity
 
 # By what is searched for.
@@ -39,6 +38,7 @@ UNITS = {
     "feed-rate": "events/s",
     "subscribers": "subscribers",
 }
+USUAL_MARKETS = {"feed-rate": "breaking-rate.toml", "subscribers": "capacity.toml"}
 QUANTILES = ("p50", "p90", "p95", "p99", "p99.9", "p99.99")  # those of load.json
 
 
@@ -92,13 +92,10 @@ def capacity(
     searched = _one_of(of, tuple(UNITS), "--of")
     if what.endswith(".toml") and searched != "subscribers":
         searched = "feed-rate"
-    usual = "p99" if searched in ("feed-rate", "subscribers") else "p95"
+    usual = "p99" if searched in USUAL_MARKETS else "p95"
     limit = Limit(_one_of(quantile or usual, QUANTILES, "--quantile"), _duration(below) if below else None)
-    if searched == "feed-rate":
-        _feed_rates(what, limit, _duration(duration), most or 1_000_000, precision, repeats, as_json=as_json)
-        return
-    if searched == "subscribers":
-        _subscribers(what, limit, _duration(duration), most, precision, repeats, as_json=as_json)
+    if searched in USUAL_MARKETS:
+        _on_market(what, searched, limit, _duration(duration), most, precision, repeats, as_json=as_json)
         return
     if searched == "clients" and limit.below_ns is None:
         raise FeedbenchError("waiting clients keep every rate", hint="--below 5ms, or --of rate")
@@ -125,40 +122,9 @@ def capacity(
     _show(what, searched, load, limit, found, as_json=as_json)
 
 
-def _feed_rates(
+def _on_market(
     what: str,
-    limit: Limit,
-    measure_ns: int,
-    most: int,
-    precision: float,
-    repeats: int,
-    *,
-    as_json: bool,
-) -> None:
-    from feedbench.capacity.feed_search import FeedSearch, read_market, search_all
-
-    project = Project.find()
-    registry = discover(project)
-    is_file = what.endswith(".toml")
-    path = Path(what) if is_file else project.scenarios / "feeds" / "breaking-rate.toml"
-    search = FeedSearch(read_market(path, project, registry), limit, measure_ns, most, precision, repeats)
-    names = search.scenario.targets if is_file else (registry.get(what).name,)
-    known = [name for name in names if "ws" in registry.get(name).doors]
-    if not known:
-        raise FeedbenchError(
-            "it is no feed client", where=what, hint="feedbench targets --role client lists them"
-        )
-    with measuring(project):
-        for one in search_all(search, tuple(known), project=project, told=say):
-            if as_json:
-                document = {"what": one.target, "of": "feed-rate", **asdict(limit), **one.document()}
-                print(json.dumps({"schema": SCHEMA, **document}), flush=True)
-            else:
-                print(_sentence(one, limit), flush=True)
-
-
-def _subscribers(
-    what: str,
+    searched: str,
     limit: Limit,
     measure_ns: int,
     most: int | None,
@@ -167,66 +133,59 @@ def _subscribers(
     *,
     as_json: bool,
 ) -> None:
-    from feedbench.capacity.feed_search import FeedSearch, read_market
+    """Of feed clients or relays, one after the other."""
+    from feedbench.capacity.feed_search import search_feed_clients
+    from feedbench.capacity.market import MarketSearch, read_market
     from feedbench.capacity.relay_search import most_subscribers, search_relays
 
     project = Project.find()
     registry = discover(project)
     is_file = what.endswith(".toml")
-    path = Path(what) if is_file else project.scenarios / "feeds" / "capacity.toml"
-    market = read_market(path, project, registry)
-    if market.relay is None:
-        raise FeedbenchError("it has no [relay]", where=str(path), hint="subscribers are a relay's")
-    most = most or most_subscribers()
-    search = FeedSearch(market, limit, measure_ns, most, precision, repeats)
-    names = market.targets if is_file else (registry.get(what).name,)
-    known = [name for name in names if registry.get(name).relay_command is not None]
+    path = Path(what) if is_file else project.scenarios / "feeds" / USUAL_MARKETS[searched]
+    scenario = read_market(path, project, registry)
+    names = scenario.targets if is_file else (registry.get(what).name,)
+    if searched == "subscribers":
+        if scenario.relay is None:
+            raise FeedbenchError("it has no [relay]", where=str(path), hint="subscribers are a relay's")
+        search_all, usual_most, role = search_relays, most_subscribers(), "relay"
+        known = tuple(name for name in names if registry.get(name).relay_command is not None)
+    else:
+        search_all, usual_most, role = search_feed_clients, 1_000_000, "client"
+        known = tuple(name for name in names if "ws" in registry.get(name).doors)
     if not known:
-        raise FeedbenchError("it is no relay", where=what, hint="feedbench targets --role relay lists them")
+        is_none = "it is no relay" if role == "relay" else "it is no feed client"
+        raise FeedbenchError(is_none, where=what, hint=f"feedbench targets --role {role} lists them")
+    search = MarketSearch(scenario, limit, measure_ns, most or usual_most, precision, repeats)
     with measuring(project):
-        for one in search_relays(search, tuple(known), project=project, told=say):
+        for one in search_all(search, known, project=project, told=say):
             if as_json:
-                document = {"what": one.target, "of": "subscribers", **asdict(limit), **one.document()}
+                document = {"what": one.target, "of": searched, **asdict(limit), **one.document()}
                 print(json.dumps({"schema": SCHEMA, **document}), flush=True)
             else:
-                print(_subscribers_sentence(one, limit), flush=True)
+                print(_market_sentence(one, searched, limit), flush=True)
 
 
-def _subscribers_sentence(one: FedSubscribers, limit: Limit) -> str:
+def _market_sentence(one: MarketCapacity, searched: str, limit: Limit) -> str:
     if one.found is None:
         return f"{one.target}: {one.trouble}"
-    rule = _rule(limit)
+    rule = _rule(limit, otherwise="complete")
     if one.found.value == 0:
-        return f"{one.target}: not even the fewest subscribers {rule}"
+        return f"{one.target}: not even the least load {rule}"
     low, high = one.found.interval
-    bound = "; the exchange itself was late beyond" if one.exchange_was_late else ""
     least = "at least " if one.found.at_least or one.exchange_was_late else ""
+    messages = "" if one.messages_per_s is None else f", {one.messages_per_s:,.0f} messages/s"
+    bound = "; the exchange itself was late beyond" if one.exchange_was_late else ""
     return (
-        f"{one.target}: {least}{one.found.value:,} subscribers {rule} "
+        f"{one.target}: {least}{one.found.value:,} {UNITS[searched]} {rule}{messages} "
         f"(range of {len(one.found.estimates)}: {low:,} to {high:,}{bound})"
     )
 
 
-def _rule(limit: Limit) -> str:
-    """Of an age."""
+def _rule(limit: Limit, *, otherwise: str) -> str:
+    """What held, in words; `otherwise` without a limit."""
     if limit.below_ns is None:
-        return "complete"
+        return otherwise
     return f"with {limit.quantile} below {format_duration(limit.below_ns)}"
-
-
-def _sentence(one: BreakingRate, limit: Limit) -> str:
-    if one.found is None:
-        return f"{one.target}: {one.trouble}"
-    rule = _rule(limit)
-    if one.found.value == 0:
-        return f"{one.target}: not even the least rate {rule}"
-    low, high = one.found.interval
-    bound = "; the exchange itself was late beyond" if one.exchange_was_late else ""
-    least = "at least " if one.found.at_least or one.exchange_was_late else ""
-    return (
-        f"{one.target}: {least}{one.found.value:,} events/s {rule}, {one.messages_per_s:,.0f} messages/s "
-        f"(range of {len(one.found.estimates)}: {low:,} to {high:,}{bound})"
-    )
 
 
 @contextmanager
@@ -292,11 +251,7 @@ def _show(
         print(json.dumps(document))
         return
     unit = UNITS[searched]
-    rule = (
-        "at the offered rate"
-        if limit.below_ns is None
-        else f"with {limit.quantile} below {format_duration(limit.below_ns)}"
-    )
+    rule = _rule(limit, otherwise="at the offered rate")
     if found.value == 0:
         print(f"{what}: not even the least load {rule}")
         return

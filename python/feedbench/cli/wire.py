@@ -78,7 +78,7 @@ def _probes(
     names: list[str], scenario: Path | None, rate: int | None, measure_ns: int, project: Project
 ) -> list[FeedProbe]:
     from feedbench.capacity.feed_probe import FeedProbe
-    from feedbench.capacity.feed_search import market, read_market
+    from feedbench.capacity.market import market, read_market
 
     registry = discover(project)
     path = scenario or project.scenarios / "feeds" / "breaking-rate.toml"

@@ -36,10 +36,12 @@ class Feed {
   [[noreturn]] void lost(const std::string& reason);
   [[noreturn]] void cannot_connect(const std::string& reason);
 
+  // The same for a reason in its own words; they are not told of an end that was asked for.
+  [[noreturn]] void finish(const std::string& reason);
+
  private:
   void watch_exit_file();
   void ask_to_end();
-  [[noreturn]] void finish(const std::string& reason);
 
   template <class Step>
   void write(Step step);

@@ -56,7 +56,7 @@ void read_arguments(int argc, char** argv, FeedSettings& settings) {
   settings.host = argv[2];
   settings.port = argv[3];
   settings.stream = argv[4];
-  static const std::string plain = "ws://";
+  const std::string plain = settings.scheme + "://";
   if (settings.host.compare(0, plain.size(), plain) == 0) {
     settings.host.erase(0, plain.size());
     settings.tls = false;
@@ -80,6 +80,7 @@ std::vector<std::string> FeedSettings::subscriptions() const {
 FeedSettings read_feed_settings(int argc, char** argv, const char* target, const FeedAbilities& abilities) {
   FeedSettings settings;
   settings.target = target;
+  settings.scheme = abilities.scheme;
   read_arguments(argc, argv, settings);
   settings.authority = variable("FEEDBENCH_CA_FILE");
   settings.subscribe = variable("FEEDBENCH_SUBSCRIBE");

@@ -12,11 +12,13 @@ namespace support {
 struct FeedAbilities {
   bool deflate = false;
   bool stamp_before = false;  // there is a receive call, before which the clock can be read
+  const char* scheme = "ws";  // of addresses, without TLS's s
 };
 
 struct FeedSettings {
   std::string target;
   std::string exchange;
+  std::string scheme;
   std::string host;
   std::string port;
   std::string stream;
@@ -32,7 +34,7 @@ struct FeedSettings {
   bool parse = false;
   bool log_messages = false;
 
-  std::string url() const { return (tls ? "wss://" : "ws://") + host + ':' + port + stream; }
+  std::string url() const { return scheme + (tls ? "s://" : "://") + host + ':' + port + stream; }
 
   // What to send once the connection is open.
   std::vector<std::string> subscriptions() const;
