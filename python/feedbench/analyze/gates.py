@@ -8,12 +8,13 @@ blocks dropped, nor others'. A block that fails is dropped whole, from all targe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
 from feedbench.analyze.evidence import Evidence, Json
+from feedbench.analyze.quantiles import parse_quantile
 from feedbench.findings import DroppedBlock, GateFinding
 from feedbench.load import CapacityShare, Constant, Load, Pacer, Poisson, pacer_to_json
 from feedbench.plan import Round
@@ -23,11 +24,15 @@ NOT_RECORDED = "environment_record"
 
 @dataclass(frozen=True)
 class Gate:
-    """`text` says in the report what a failure means; its name is a key of the scenario's `[gates]`."""
+    """`text` says in the report what a failure means; its name is a key of the scenario's `[gates]`.
+
+    `measure` is given the round's environment, what was asked for and what came of each cell, and the
+    quantiles that are to be decided.
+    """
 
     name: str
     text: str
-    measure: Callable[[Json, list[tuple[Load, Json]]], float | None]
+    measure: Callable[[Json, list[tuple[Load, Json]], Sequence[str]], float | None]
 
 
 @dataclass(frozen=True)
@@ -38,11 +43,11 @@ class RoundGates:
     dropped: tuple[DroppedBlock, ...]
 
 
-def _steal_share(environment: Json, _: list[tuple[Load, Json]]) -> float | None:
+def _steal_share(environment: Json, _: list[tuple[Load, Json]], __: Sequence[str]) -> float | None:
     return environment.get("steal_share")
 
 
-def _run_delay_share(environment: Json, cells: list[tuple[Load, Json]]) -> float | None:
+def _run_delay_share(environment: Json, cells: list[tuple[Load, Json]], _: Sequence[str]) -> float | None:
     """What targets waited for a CPU, as far as work from outside the run can account for it.
 
     Targets also wait for their own collector threads and for what a neighbour still compiles; that is theirs,
@@ -59,19 +64,20 @@ def _run_delay_share(environment: Json, cells: list[tuple[Load, Json]]) -> float
     return shared if other_work is None else min(shared, other_work)
 
 
-def _engine_stalls(_: Json, cells: list[tuple[Load, Json]]) -> float | None:
+def _engine_stalls(_: Json, cells: list[tuple[Load, Json]], __: Sequence[str]) -> float | None:
     """Per second of measuring."""
     known = [load for _, load in cells if load.get("engine_stalls") is not None and load.get("measured_ns")]
     seconds = sum(load["measured_ns"] for load in known) / 1e9
     return sum(load["engine_stalls"] for load in known) / seconds if seconds else None
 
 
-def _lateness_p999_share(_: Json, cells: list[tuple[Load, Json]]) -> float | None:
+def _lateness_p999_share(_: Json, cells: list[tuple[Load, Json]], __: Sequence[str]) -> float | None:
     """The engine's worst lateness beside the smallest p99 that it is to measure, pacer by pacer: a closed
-    loop can't be late, and its short tail says nothing about the tails that an open loop is to show.
+    loop can't be late, and its short tail says nothing about the tails that an open loop is to show. What an
+    exchange sends is judged by `_exchange_share`.
     """
     shares = []
-    for pacer in {load.pacer for load, _ in cells}:
+    for pacer in {load.pacer for load, _ in cells if load.feed is None}:
         loads = [document for load, document in cells if load.pacer == pacer]
         lateness = _quantiles(loads, "lateness_ns", "p99.9")
         p99 = [value for value in _quantiles(loads, "latency_ns", "p99") if value > 0]
@@ -80,12 +86,42 @@ def _lateness_p999_share(_: Json, cells: list[tuple[Load, Json]]) -> float | Non
     return max(shares, default=None)
 
 
+def _exchange_share(_: Json, cells: list[tuple[Load, Json]], quantiles: Sequence[str]) -> float | None:
+    """The exchange's own part of the smallest age that is to be decided, quantile by quantile.
+
+    An age counts from an event's birth, so what the exchange takes to send it is in every client's age. Its
+    part is what an age loses when it counts from the sending: of each client, and then the median over
+    clients, lest one that reads slowly, and so holds up its own messages, spoils the block for the others.
+    (The exchange's lateness at p99.9, by which engines are judged, would not do: a pause of a millisecond in
+    each second is far above the age of a quick client, and in none of its quantiles up to p99.)
+    """
+    feeds = [document for load, document in cells if load.feed is not None and document.get("lateness_ns")]
+    shares = []
+    for quantile in quantiles:
+        ages = []
+        for load in feeds:
+            name = _summarised(quantile, load["lateness_ns"])
+            if load["lateness_ns"][name] is not None:
+                ages.append((load["latency_ns"][name], load["latency_from_send_ns"][name]))
+        smallest = min((age for age, _ in ages if age > 0), default=None)
+        if smallest is not None:
+            shares.append(median(age - since_sent for age, since_sent in ages) / smallest)
+    return max(shares, default=None)
+
+
+def _summarised(quantile: str, summary: Json) -> str:
+    """Of the quantiles that load.json has, the first that is no lower."""
+    known = [name for name in summary if name.startswith("p")]
+    wanted = parse_quantile(quantile)
+    return next((name for name in known if parse_quantile(name) >= wanted), known[-1])
+
+
 def _quantiles(loads: list[Json], summary: str, quantile: str) -> list[float]:
     values = ((load.get(summary) or {}).get(quantile) for load in loads)
     return [value for value in values if value is not None]
 
 
-def _achieved_rate_share(_: Json, cells: list[tuple[Load, Json]]) -> float | None:
+def _achieved_rate_share(_: Json, cells: list[tuple[Load, Json]], __: Sequence[str]) -> float | None:
     """Median over targets of |sent / asked for − 1|; a slow target's own misses are its verdict
     `missed_rate`.
     """
@@ -123,6 +159,11 @@ GATES = (
     Gate(
         "engine_stalls", "the engine was seldom off its CPU for over 1 ms (times per second)", _engine_stalls
     ),
+    Gate(
+        "exchange_share",
+        "the exchange sent on time: its own part of the smallest age that is to be decided",
+        _exchange_share,
+    ),
 )
 
 
@@ -141,7 +182,7 @@ def judge_round(evidence: Evidence, entry: Round) -> RoundGates:
             continue
         loads = _loads(evidence, entry, block)
         for gate in GATES:
-            value = gate.measure(environment, loads)
+            value = gate.measure(environment, loads, evidence.plan.protocol.quantiles)
             if value is None:
                 continue
             values[gate.name][block] = value

@@ -1,16 +1,19 @@
-// Feed client over FIX 4.4 with QuickFIX, polled on one thread.
+// Feed client over FIX 4.4 with QuickFIX, whose thread takes what comes; the main one waits for the end.
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 #include <regex>
 #include <string>
+#include <thread>
 
 #include "feed.hpp"
 #include "session.hpp"
 
 namespace {
 
-constexpr auto tick = std::chrono::milliseconds(100);
+constexpr auto tick = std::chrono::milliseconds(50);
 
 // /TARGETCOMPID/SYMBOL/ENTRYTYPES, where a symbol may have a slash in it.
 Subscription read_stream(const std::string& stream) {
@@ -39,12 +42,14 @@ class Client : private SessionEvents {
       : feed_(feed), context_(context), session_(acceptor(feed.settings(), wanted.target), wanted, *this) {}
 
   [[noreturn]] void run() {
-    for (auto next_tick = std::chrono::steady_clock::now();;) {
-      session_.wait(std::chrono::duration<double>(tick).count());
-      if (std::chrono::steady_clock::now() < next_tick) continue;
-      next_tick = std::chrono::steady_clock::now() + tick;
+    session_.start();
+    for (;;) {
+      std::this_thread::sleep_for(tick);
+      const std::lock_guard lock(mutex_);
       context_.poll();  // signals, the exit file
-      session_.keep_alive();
+      if (!session_.is_over()) continue;
+      if (!logged_on_) feed_.cannot_connect(logout_.value_or("no session came about"));
+      feed_.finish(logout_.value_or("lost: it hung up"));
     }
   }
 
@@ -54,6 +59,7 @@ class Client : private SessionEvents {
   }
 
   void logged_on() override {
+    const std::lock_guard lock(mutex_);
     logged_on_ = true;
     feed_.connected([this] { session_.log_out(); });
   }
@@ -61,25 +67,26 @@ class Client : private SessionEvents {
   support::Moment now() const override { return feed_.now(); }
 
   void market_data(support::Moment at, const std::string& message) override {
+    const std::lock_guard lock(mutex_);
     feed_.message(at, support::Kind::text, message);
   }
 
-  void refused(const std::string& text) override { feed_.lost("refused: " + text); }
-
-  void logged_out(const std::string& text) override {
-    ending_ = text.empty() ? "closed: logout" : "closed: logout " + text;
+  void refused(const std::string& text) override {
+    const std::lock_guard lock(mutex_);
+    feed_.lost("refused: " + text);
   }
 
-  void disconnected() override {
-    if (!logged_on_) feed_.cannot_connect(ending_);
-    feed_.finish(ending_);
+  void logged_out(const std::string& text) override {
+    const std::lock_guard lock(mutex_);
+    logout_ = text.empty() ? "closed: logout" : "closed: logout " + text;
   }
 
   support::Feed& feed_;
   boost::asio::io_context& context_;
   MarketDataSession session_;
+  std::mutex mutex_;  // around the feed and what follows
   bool logged_on_ = false;
-  std::string ending_ = "lost: it hung up";
+  std::optional<std::string> logout_;  // what the other side said with it
 };
 
 }  // namespace

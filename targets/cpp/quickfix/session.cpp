@@ -11,8 +11,8 @@
 #include <quickfix/fix44/MarketDataRequest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <sstream>
@@ -21,8 +21,9 @@ namespace {
 
 constexpr int top_of_book = 1;
 
-// The messages as they came, which QuickFIX tells its log alone: what it hands over is in an order of its own.
-class Texts : public FIX::Log, public FIX::LogFactory {
+// What QuickFIX tells its log alone: messages as they came, since what it hands over is in an order of its own, and the
+// end of a connection that never became a session.
+class SessionLog : public FIX::Log, public FIX::LogFactory {
  public:
   // The message of this number; it and those before are forgotten.
   std::string take(int number) {
@@ -40,22 +41,22 @@ class Texts : public FIX::Log, public FIX::LogFactory {
     texts_[std::atoi(text.c_str() + at + number_tag.size())] = text;
   }
 
+  void onEvent(const std::string& event) override {
+    if (event == "Disconnecting" || event.rfind("SSL_connect failed", 0) == 0) is_over_ = true;
+  }
+
+  bool is_over() const { return is_over_; }
+
   FIX::Log* create() override { return this; }
   FIX::Log* create(const FIX::SessionID&) override { return this; }
   void destroy(FIX::Log*) override {}
   void clear() override {}
   void backup() override {}
   void onOutgoing(const std::string&) override {}
-  void onEvent(const std::string&) override {}
 
  private:
   std::map<int, std::string> texts_;  // by MsgSeqNum; what came too early waits here as it does in the session
-};
-
-template <class Initiator>
-struct Watched : Initiator {
-  using Initiator::Initiator;
-  using Initiator::isDisconnected;
+  std::atomic<bool> is_over_{false};
 };
 
 FIX::SessionSettings settings_for(const Acceptor& acceptor, const Subscription& subscription) {
@@ -87,34 +88,23 @@ class MarketDataSession::Session : public FIX::NullApplication {
         settings_(settings_for(acceptor, subscription)),
         id_(*settings_.getSessions().begin()) {
     if (acceptor.tls) {
-      initiate<FIX::SSLSocketInitiator>();
+      initiator_ = std::make_unique<FIX::SSLSocketInitiator>(*this, store_, settings_, log_);
     } else {
-      initiate<FIX::SocketInitiator>();
+      initiator_ = std::make_unique<FIX::SocketInitiator>(*this, store_, settings_, log_);
     }
   }
 
-  void wait(double at_most_s) {
-    initiator_->poll(at_most_s);
-    if (is_disconnected_()) events_.disconnected();
-  }
-
-  void keep_alive() {
-    if (auto* session = FIX::Session::lookupSession(id_)) session->next();
-  }
+  void start() { initiator_->start(); }
 
   void log_out() {
-    FIX::Session::lookupSession(id_)->logout();
-    keep_alive();  // which sends it
+    auto* session = FIX::Session::lookupSession(id_);
+    session->logout();
+    session->next();  // now, not when the session looks at its clock
   }
+
+  bool is_over() const { return log_.is_over(); }
 
  private:
-  template <class Initiator>
-  void initiate() {
-    auto initiator = std::make_unique<Watched<Initiator>>(*this, store_, settings_, texts_);
-    is_disconnected_ = [one = initiator.get(), this] { return one->isDisconnected(id_); };
-    initiator_ = std::move(initiator);
-  }
-
   void onLogon(const FIX::SessionID& id) override {
     events_.logged_on();
     auto message = request();
@@ -142,7 +132,7 @@ class MarketDataSession::Session : public FIX::NullApplication {
     const auto at = events_.now();
     const auto& type = message.getHeader().getField(FIX::FIELD::MsgType);
     if (type == FIX::MsgType_MarketDataSnapshotFullRefresh || type == FIX::MsgType_MarketDataIncrementalRefresh) {
-      events_.market_data(at, texts_.take(std::atoi(message.getHeader().getField(FIX::FIELD::MsgSeqNum).c_str())));
+      events_.market_data(at, log_.take(std::atoi(message.getHeader().getField(FIX::FIELD::MsgSeqNum).c_str())));
     } else if (type == FIX::MsgType_MarketDataRequestReject || type == FIX::MsgType_BusinessMessageReject) {
       events_.refused(text_of(message));
     }  // else news
@@ -156,12 +146,11 @@ class MarketDataSession::Session : public FIX::NullApplication {
 
   const Subscription subscription_;
   SessionEvents& events_;
-  Texts texts_;
+  SessionLog log_;
   FIX::MemoryStoreFactory store_;
   const FIX::SessionSettings settings_;
   const FIX::SessionID id_;
   std::unique_ptr<FIX::Initiator> initiator_;
-  std::function<bool()> is_disconnected_;
 };
 
 MarketDataSession::MarketDataSession(const Acceptor& acceptor, const Subscription& subscription, SessionEvents& events)
@@ -169,8 +158,8 @@ MarketDataSession::MarketDataSession(const Acceptor& acceptor, const Subscriptio
 
 MarketDataSession::~MarketDataSession() = default;
 
-void MarketDataSession::wait(double at_most_s) { session_->wait(at_most_s); }
-
-void MarketDataSession::keep_alive() { session_->keep_alive(); }
+void MarketDataSession::start() { session_->start(); }
 
 void MarketDataSession::log_out() { session_->log_out(); }
+
+bool MarketDataSession::is_over() const { return session_->is_over(); }

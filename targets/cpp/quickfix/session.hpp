@@ -22,7 +22,7 @@ struct Acceptor {
   std::string dictionary;  // XML file
 };
 
-// What happens to a session, told from within `MarketDataSession::wait`.
+// What happens to a session, told in its own thread.
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
@@ -31,7 +31,6 @@ class SessionEvents {
   virtual void market_data(support::Moment at, const std::string& message) = 0;
   virtual void refused(const std::string& text) = 0;
   virtual void logged_out(const std::string& text) = 0;  // by the other side, which is answered
-  virtual void disconnected() = 0;
 };
 
 class MarketDataSession {
@@ -40,13 +39,13 @@ class MarketDataSession {
   MarketDataSession(const Acceptor& acceptor, const Subscription& subscription, SessionEvents& events);
   ~MarketDataSession();
 
-  // Connects when called first; then waits until something happens, at most so long and less than a second.
-  void wait(double at_most_s);
-
-  // What the session does by the clock: heartbeats, time-outs.
-  void keep_alive();
+  // Connects, and follows the market in a thread of its own.
+  void start();
 
   void log_out();
+
+  // Whether there was a connection, or a try, and is none any more.
+  bool is_over() const;
 
  private:
   class Session;
