@@ -39,7 +39,7 @@ class Gates:
     steal_share: float = 0.005
     run_delay_share: float = 0.05
     engine_stalls: float = 5
-    exchange_share: float = 0.10
+    exchange_run_delay_share: float = 0.10
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""The engine's lateness is held against the tails that it is to show, pacer by pacer; the exchange's against
-the ages that are to be decided.
+"""The engine's lateness is held against the tails that it is to show, pacer by pacer; what an
+exchange waited for a CPU against the tail that is to be decided.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLLOWING = Load.of_feed(
     Feed.from_settings({**FEED_DEFAULTS, "faults": []}, {"personality": "binance", "path": "/ws"})
 )
 LATENESS = next(gate for gate in GATES if gate.name == "lateness_p999_share")
-EXCHANGE = next(gate for gate in GATES if gate.name == "exchange_share")
+EXCHANGE = next(gate for gate in GATES if gate.name == "exchange_run_delay_share")
 
 
 def result(*, lateness_ns: int, p99_ns: int) -> dict[str, Any]:
@@ -53,63 +53,22 @@ def test_lateness_is_held_against_the_smallest_tail_of_the_same_pacer(
     assert LATENESS.measure({}, cells, ("p50", "p99")) == (None if share is None else pytest.approx(share))
 
 
-def age(age_ns: int, *, lateness_ns: int, p99_lateness_ns: int | None = None) -> dict[str, Any]:
-    """What came of a feed client: its ages' median and p99, and what the exchange had of both."""
-    late = {"p50": lateness_ns, "p99": lateness_ns if p99_lateness_ns is None else p99_lateness_ns}
-    return {
-        "lateness_ns": late,
-        "latency_ns": {name: age_ns + late[name] for name in late},
-        "latency_from_send_ns": dict.fromkeys(late, age_ns),
-    }
-
-
 @pytest.mark.parametrize(
-    ("results", "quantiles", "share"),
+    ("waited_ns", "quantiles", "share"),
     [
-        pytest.param(
-            [
-                age(24_000, lateness_ns=1_000),
-                age(90_000, lateness_ns=1_000),
-                age(9_000_000, lateness_ns=1_000),
-            ],
-            ("p50",),
-            1_000 / 25_000,
-            id="its part is held against the smallest age",
-        ),
-        pytest.param(
-            [
-                age(20_000, lateness_ns=20_000),
-                age(90_000, lateness_ns=20_000),
-                age(80_000, lateness_ns=20_000),
-            ],
-            ("p50",),
-            20_000 / 40_000,
-            id="it was late for all",
-        ),
-        pytest.param(
-            [age(24_000, lateness_ns=1_000), age(90_000, lateness_ns=1_000), age(5_000, lateness_ns=900_000)],
-            ("p50",),
-            1_000 / 25_000,
-            id="one client that reads slowly holds up its own messages, and spoils nobody's block",
-        ),
-        pytest.param(
-            [age(20_000, lateness_ns=0, p99_lateness_ns=5_000)] * 3,
-            ("p50",),
-            0.0,
-            id="a tail that nobody decides about",
-        ),
-        pytest.param(
-            [age(20_000, lateness_ns=0, p99_lateness_ns=5_000)] * 3,
-            ("p50", "p98"),
-            5_000 / 25_000,
-            id="a tail that is decided about, by the next that was summarised",
-        ),
-        pytest.param([{"lateness_ns": {"p50": None}}, {}], ("p50",), None, id="nobody was told anything"),
+        pytest.param(20_000_000, ("p50",), 0.004, id="2 ms in a second, beside half of all messages"),
+        pytest.param(20_000_000, ("p50", "p99"), 0.2, id="the same, beside the last hundredth of them"),
+        pytest.param(0, ("p99.9",), 0.0, id="it never waited"),
+        pytest.param(None, ("p50",), None, id="an older run that did not look"),
     ],
 )
-def test_an_exchange_is_held_against_the_smallest_age_that_is_to_be_decided(
-    results: list[dict[str, Any]], quantiles: tuple[str, ...], share: float | None
+def test_an_exchange_is_held_against_the_tail_that_is_to_be_decided(
+    waited_ns: int | None, quantiles: tuple[str, ...], share: float | None
 ) -> None:
-    cells = [(FOLLOWING, result) for result in results]
-    assert EXCHANGE.measure({}, cells, quantiles) == (None if share is None else pytest.approx(share))
-    assert LATENESS.measure({}, cells, quantiles) is None, "an exchange is no engine"
+    environment = {"engine_run_delay_ns": waited_ns, "wall_ns": 10_000_000_000}
+    cells = [(FOLLOWING, result(lateness_ns=5_000_000, p99_ns=60_000))]
+    assert EXCHANGE.measure(environment, cells, quantiles) == (
+        None if share is None else pytest.approx(share)
+    )
+    assert EXCHANGE.measure(environment, [(CONSTANT, {})], quantiles) is None, "an engine is no exchange"
+    assert LATENESS.measure(environment, cells, quantiles) is None, "an exchange is no engine"

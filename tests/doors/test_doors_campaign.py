@@ -5,8 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 from typer.testing import CliRunner
 
@@ -55,13 +59,19 @@ def test_options_of_other_files_are_refused() -> None:
     assert "--scale is for a file with a table [doors]" in str(scaled.exception)
 
 
+def lively_copy(folder: Path) -> Path:
+    """The paper's campaigns on any free port, with a market that has something to tell at once."""
+    path = folder / "mini.toml"
+    text = PAPER.read_text(encoding="utf-8").replace("fix_port = 9898", "fix_port = 0")
+    path.write_text(text.replace('"--rate", "25"', '"--rate", "800"'), encoding="utf-8")
+    return path
+
+
 @pytest.mark.end_to_end
 def test_from_the_file_to_tables_and_figures(tmp_path: Path) -> None:
     if not Project.find().exchange.exists():
         pytest.skip("the exchange is not built (make setup)")
-    path = tmp_path / "mini.toml"
-    text = PAPER.read_text(encoding="utf-8").replace("fix_port = 9898", "fix_port = 0")
-    path.write_text(text.replace('"--rate", "25"', '"--rate", "800"'), encoding="utf-8")
+    path = lively_copy(tmp_path)
     run = tmp_path / "run"
     done = CliRunner().invoke(app, ["run", str(path), "--scale", "0.01", "--out", str(run)])
     assert done.exit_code == 0, (done.output, done.exception)
@@ -90,3 +100,35 @@ def test_from_the_file_to_tables_and_figures(tmp_path: Path) -> None:
     again = CliRunner().invoke(app, ["run", str(path), "--out", str(run)])
     assert isinstance(again.exception, FeedbenchError)
     assert "there is a run already" in str(again.exception)
+
+
+def lives(process: psutil.Process) -> bool:
+    """Who has ended may still wait for somebody to take note of it."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.end_to_end
+def test_what_it_started_does_not_outlive_it(tmp_path: Path) -> None:
+    if not Project.find().exchange.exists():
+        pytest.skip("the exchange is not built (make setup)")
+    program = [sys.executable, "-c", "from feedbench.cli import main; main()"]
+    command = [*program, "run", str(lively_copy(tmp_path)), "--out", str(tmp_path / "run")]
+    give_up_s = time.monotonic() + 60
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        started: list[psutil.Process] = []
+        while len(started) < 3:  # exchange, echo, collectors
+            assert process.poll() is None
+            assert time.monotonic() < give_up_s
+            time.sleep(0.05)
+            started = psutil.Process(process.pid).children()
+        process.kill()
+    try:
+        while any(map(lives, started)):
+            assert time.monotonic() < give_up_s, started
+            time.sleep(0.05)
+    finally:
+        for one in filter(lives, started):
+            one.kill()

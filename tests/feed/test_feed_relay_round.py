@@ -37,7 +37,7 @@ achieved_rate_share = 1.0
 steal_share = 1.0
 run_delay_share = 1.0
 engine_stalls = 1000000
-exchange_share = 1e9
+exchange_run_delay_share = 1e9
 """
 
 

@@ -74,7 +74,7 @@ def _engine_stalls(_: Json, cells: list[tuple[Load, Json]], __: Sequence[str]) -
 def _lateness_p999_share(_: Json, cells: list[tuple[Load, Json]], __: Sequence[str]) -> float | None:
     """The engine's worst lateness beside the smallest p99 that it is to measure, pacer by pacer: a closed
     loop can't be late, and its short tail says nothing about the tails that an open loop is to show. What an
-    exchange sends is judged by `_exchange_share`.
+    exchange sends is judged by `_exchange_run_delay_share`.
     """
     shares = []
     for pacer in {load.pacer for load, _ in cells if load.feed is None}:
@@ -86,34 +86,20 @@ def _lateness_p999_share(_: Json, cells: list[tuple[Load, Json]], __: Sequence[s
     return max(shares, default=None)
 
 
-def _exchange_share(_: Json, cells: list[tuple[Load, Json]], quantiles: Sequence[str]) -> float | None:
-    """The exchange's own part of the smallest age that is to be decided, quantile by quantile.
+def _exchange_run_delay_share(
+    environment: Json, cells: list[tuple[Load, Json]], quantiles: Sequence[str]
+) -> float | None:
+    """The share of the round in which the exchange waited for a CPU, beside the share of messages that lie
+    beyond the highest quantile that is to be decided.
 
-    An age counts from an event's birth, so what the exchange takes to send it is in every client's age. Its
-    part is what an age loses when it counts from the sending: of each client, and then the median over
-    clients, lest one that reads slowly, and so holds up its own messages, spoils the block for the others.
-    (The exchange's lateness at p99.9, by which engines are judged, would not do: a pause of a millisecond in
-    each second is far above the age of a quick client, and in none of its quantiles up to p99.)
+    Its lateness, by which engines are judged, would not do: of events that come all at once the last one is
+    told late on the quietest machine, and a client that reads slowly holds up its own. A millisecond in each
+    second is far above a quick client's age, but not one message in a thousand is in it.
     """
-    feeds = [document for load, document in cells if load.feed is not None and document.get("lateness_ns")]
-    shares = []
-    for quantile in quantiles:
-        ages = []
-        for load in feeds:
-            name = _summarised(quantile, load["lateness_ns"])
-            if load["lateness_ns"][name] is not None:
-                ages.append((load["latency_ns"][name], load["latency_from_send_ns"][name]))
-        smallest = min((age for age, _ in ages if age > 0), default=None)
-        if smallest is not None:
-            shares.append(median(age - since_sent for age, since_sent in ages) / smallest)
-    return max(shares, default=None)
-
-
-def _summarised(quantile: str, summary: Json) -> str:
-    """Of the quantiles that load.json has, the first that is no lower."""
-    known = [name for name in summary if name.startswith("p")]
-    wanted = parse_quantile(quantile)
-    return next((name for name in known if parse_quantile(name) >= wanted), known[-1])
+    waited_ns, wall_ns = environment.get("engine_run_delay_ns"), environment.get("wall_ns")
+    if waited_ns is None or not wall_ns or all(load.feed is None for load, _ in cells):
+        return None
+    return float(waited_ns / wall_ns / (1 - max(map(parse_quantile, quantiles))))
 
 
 def _quantiles(loads: list[Json], summary: str, quantile: str) -> list[float]:
@@ -160,9 +146,9 @@ GATES = (
         "engine_stalls", "the engine was seldom off its CPU for over 1 ms (times per second)", _engine_stalls
     ),
     Gate(
-        "exchange_share",
-        "the exchange sent on time: its own part of the smallest age that is to be decided",
-        _exchange_share,
+        "exchange_run_delay_share",
+        "the exchange had its CPU: the share of time that it waited, beside the tail that is to be decided",
+        _exchange_run_delay_share,
     ),
 )
 

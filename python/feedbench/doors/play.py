@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from typing import Any
 from feedbench.collectors.composite import GRACE_S
 from feedbench.doors.campaign import Doors
 from feedbench.errors import EngineError, FeedbenchError
+from feedbench.host.process import own_preparation
 from feedbench.paths import Project
 
 START_DEADLINE_S = 30.0
@@ -94,11 +96,16 @@ def _collect(doors: Doors, folder: Path, seconds: float, *, urls: dict[str, str]
 
 @contextmanager
 def _process(command: Sequence[str], log: Path) -> Iterator[subprocess.Popen[str]]:
-    """Running until the block ends; what it says on stderr goes to `log`."""
+    """Running until the block ends, or this process does; what it says on stderr goes to `log`."""
     with log.open("w", encoding="utf-8") as talk:
         try:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=talk, text=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=talk,
+                text=True,
+                preexec_fn=own_preparation(on_parent_death=signal.SIGTERM),
             )
         except OSError as error:
             raise EngineError.not_started(Path(command[0]), error) from error

@@ -26,7 +26,7 @@ GATES = {
     "steal_share": "CPU not stolen",
     "run_delay_share": "targets not waiting for a CPU",
     "engine_stalls": "engine not stalled",
-    "exchange_share": "exchange on time",
+    "exchange_run_delay_share": "exchange not waiting for a CPU",
 }
 WARMUPS: Mapping[WarmupClass, str] = {
     "flat": "steady",
