@@ -3,6 +3,7 @@
 mod fix_desk;
 
 use feedbench_wire::fix::dictionary::Dictionary;
+use feedbench_wire::fix::field::{Field, FieldError, Fields};
 use feedbench_wire::fix::message::{find, Message};
 use feedbench_wire::fix::profile::Profile;
 use fix_desk::{at, time_text, wire, Desk};
@@ -26,6 +27,24 @@ fn check(msg_type: &str, body: &str, reject: &str) {
 
 const ORDER: &str = "11=c-1|38=10|40=1|54=1|55=X|60=20261121-14:30:00|";
 const SNAPSHOT: &str = "55=X|268=2|269=0|270=1.5|269=1|270=1.6|271=3|";
+
+#[test]
+fn a_tag_has_at_most_nine_digits() {
+    let first = |bytes: &'static [u8]| Fields::new(bytes).next();
+    let longest = Field {
+        tag: 999_999_999,
+        value: b"x",
+    };
+    assert_eq!(first(b"999999999=x\x01"), Some(Ok(longest)));
+    // The second is the first that no longer fits into 32 bits.
+    for bytes in [
+        &b"1000000000=x\x01"[..],
+        b"4294967296=x\x01",
+        b"9999999999=x\x01",
+    ] {
+        assert_eq!(first(bytes), Some(Err(FieldError::Tag(0))));
+    }
+}
 
 #[test]
 fn sound_messages_are_accepted() {

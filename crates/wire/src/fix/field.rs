@@ -96,15 +96,21 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
+/// So many always fit into a `Tag`; no tag in use has more than five.
+const MOST_TAG_DIGITS: usize = 9;
+
 /// The tag at the beginning of `bytes` and where its value begins. Leading zeros are not allowed, nor is tag 0.
 #[inline]
 fn read_tag(bytes: &[u8]) -> Option<(Tag, usize)> {
     let mut tag = 0;
-    for (at, &byte) in bytes.iter().enumerate().take(10) {
+    for (at, &byte) in bytes.iter().enumerate().take(MOST_TAG_DIGITS + 1) {
         let digit = byte.wrapping_sub(b'0');
         if digit <= 9 {
+            if at == MOST_TAG_DIGITS {
+                return None;
+            }
             tag = tag * 10 + Tag::from(digit);
-            if tag == 0 || at == 9 {
+            if tag == 0 {
                 return None;
             }
         } else {
