@@ -206,7 +206,7 @@ def test_through_each_door_the_quantity_is_what_it_says(tmp_path: Path) -> None:
 def check_findings(laboratory: Laboratory) -> None:
     """What the analysis and the report make of such a run: each quantity in its own question and figure."""
     # No gate is to leave the one block out, whatever the machine does besides.
-    gates = Gates(1e9, 1e9, 1.0, 1.0, 1e9)
+    gates = Gates(1e9, 1e9, 1.0, 1.0, 1e9, 1e9)
     write_plan(laboratory.directory.plan, replace(laboratory.plan, gates=gates))
     findings = analyze_run(laboratory.directory)
     schema = json.loads((PROJECT.root / "spec" / "findings.schema.json").read_text())

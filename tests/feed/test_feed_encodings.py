@@ -125,7 +125,7 @@ def test_each_encoding_is_told_with_its_bytes_and_its_cost(tmp_path: Path) -> No
     laboratory.plan = replace(laboratory.plan, protocol=protocol)
     statuses = laboratory.run()
     assert set(verdicts(statuses).values()) == {"ok"}, statuses
-    write_plan(laboratory.directory.plan, replace(laboratory.plan, gates=Gates(1e9, 1e9, 1.0, 1.0, 1e9)))
+    write_plan(laboratory.directory.plan, replace(laboratory.plan, gates=Gates(1e9, 1e9, 1.0, 1.0, 1e9, 1e9)))
     findings = analyze_run(laboratory.directory)
     told = {(entry.exchange, str(entry.factors["parse"])): entry for entry in findings.doors}
     assert set(told) == {
