@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from network import Network
 
+from feedbench.findings import read_findings
 from feedbench.paths import RunDirectory
 from feedbench.samples import read_samples
 
@@ -79,6 +80,50 @@ def test_client_and_server_apart_on_three_hosts(three_hosts: Network) -> None:
     worst = max(host["load_average_1m"] for host in environment["hosts"].values())
     assert environment["load_average_1m"] == worst
     assert (out / "report.html").exists()
+
+
+def decisions(run: Path) -> dict[tuple[str, str, tuple[str, ...]], tuple[str, bool]]:
+    """By question, quantile and pair: the outcome, and whether the first of the pair answers sooner."""
+    return {
+        (question.id, decision.quantile, tuple(decision.pair)): (
+            decision.outcome,
+            (decision.comparison.ratio or 1.0) < 1,
+        )
+        for question in read_findings(run / "findings.json").questions
+        for decision in question.decisions
+    }
+
+
+def test_three_hosts_decide_as_one_machine_does(three_hosts: Network) -> None:
+    """Where the path adds next to nothing: one scenario on host a alone, and with client and server apart.
+
+    Delays of 0, 1 and 6 ms are different on the slowest machine. With 13 blocks and this confidence equals
+    come out different once in a thousand runs.
+    """
+    text = three_hosts.scenario(blocks=13, measure="200ms").read_text()
+    for old, new in (
+        ('reference = "_fake/echo"', 'reference = "_fake/echo"\ncompare = "delay_ns"'),
+        ("connections = [1, 4]", 'delay_ns = ["0", "1000000", "6000000"]'),
+        ("shield = false", 'shield = false\nconfidence = 0.999\nquantiles = ["p50"]'),
+        ("run_delay_share = 1.0", "run_delay_share = 1.0\nengine_stalls = 1e9"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    scenario = three_hosts.folder / "delays.toml"
+    scenario.write_text(text)
+    alone, apart = three_hosts.folder / "alone", three_hosts.folder / "apart"
+    done = three_hosts.run("a", "run", str(scenario), "--out", str(alone))
+    assert done.process.returncode == 0, done.said
+    _, address = three_hosts.scheduler("a")
+    three_hosts.joined(three_hosts.worker("b", address, "target"), three_hosts.worker("c", address, "load"))
+    trust = ("--cluster", address, "--tls", str(three_hosts.tls))
+    done = three_hosts.run("a", "run", str(scenario), "--out", str(apart), "--apart", *trust)
+    assert done.process.returncode == 0, done.said
+    assert len(decisions(alone)) == 3
+    assert {outcome for outcome, _ in decisions(alone).values()} == {"different"}
+    assert decisions(alone) == decisions(apart)
+    agreed = three_hosts.run("a", "agree", str(alone), str(apart))
+    assert agreed.process.returncode == 0, agreed.output.read_text()
 
 
 LATE_NS = 15_000_000_000
