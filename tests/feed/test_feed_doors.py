@@ -201,6 +201,7 @@ def test_through_each_door_the_quantity_is_what_it_says(tmp_path: Path) -> None:
     assert polling["polling_delay_ns"]["max"] == int((signed["sent_ns"] - signed["intended_ns"]).max())
     assert laboratory.read("test-rest+all", "resources.json")["cpu_ns"] is not None
     check_findings(laboratory)
+    check_an_exchange_that_waited(laboratory)
 
 
 def check_findings(laboratory: Laboratory) -> None:
@@ -234,6 +235,20 @@ def check_findings(laboratory: Laboratory) -> None:
     assert "test/rest" not in listened.description
     assert "test/ws" not in polled.description
     assert any("U(0, T) + RTT/2" in sentence for sentence in section.sentences)
+
+
+def check_an_exchange_that_waited(laboratory: Laboratory) -> None:
+    """A block whose exchange is made to have waited half of the time is dropped, for that alone."""
+    others_open = Gates(1e9, 1e9, 1.0, 1.0, 1e9)
+    write_plan(laboratory.directory.plan, replace(laboratory.plan, gates=others_open))
+    path = laboratory.directory.environment(0, laboratory.plan.rounds[0].id)
+    environment = json.loads(path.read_text())
+    for share, expected in ((0.5, {"exchange_run_delay_share"}), (0.0, set())):
+        path.write_text(
+            json.dumps({**environment, "engine_run_delay_ns": int(environment["wall_ns"] * share)})
+        )
+        for question in analyze_run(laboratory.directory).questions:
+            assert {drop.gate for drop in question.blocks_dropped} == expected
 
 
 @pytest.mark.end_to_end

@@ -94,7 +94,7 @@ def _exchange_run_delay_share(
 
     Its lateness, by which engines are judged, would not do: of events that come all at once the last one is
     told late on the quietest machine, and a client that reads slowly holds up its own. A millisecond in each
-    second is far above a quick client's age, but not one message in a thousand is in it.
+    second is far above a quick client's age, but only one message in a thousand is in it.
     """
     waited_ns, wall_ns = environment.get("engine_run_delay_ns"), environment.get("wall_ns")
     if waited_ns is None or not wall_ns or all(load.feed is None for load, _ in cells):
